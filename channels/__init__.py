@@ -1,0 +1,1 @@
+"""Adapters for chat platforms: the same four files each."""

@@ -1,0 +1,1 @@
+"""People, agents and links; gathers what the scope rule intersects."""

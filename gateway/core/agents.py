@@ -1,0 +1,47 @@
+"""The settings of one agent, as `agent.toml` and `persona.md` hold them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.core.access import AgentSide
+
+TOP_K = (1, 8)  # lowest and highest allowed; out-of-range values are clamped (FEATURES A5, A29)
+INJECT_BUDGET_CHARS = (500, 12_000)
+
+
+class AnswerMode(StrEnum):
+    """`assist`: the model may answer without passages; `kb_only`: it may not (A16)."""
+
+    ASSIST = "assist"
+    KB_ONLY = "kb_only"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKnowledge:
+    """`[knowledge]` of agent.toml, clamped. `collections` None = no list was given."""
+
+    collections: frozenset[str] | None = None
+    auto_retrieve: bool = True
+    answer_mode: AnswerMode = AnswerMode.ASSIST
+    top_k: int = 5
+    inject_budget_chars: int = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """One agent with all that a turn needs of it. `model` is `extractive` or `provider/model`."""
+
+    agent_id: str
+    display_name: str
+    department: str = ""
+    model: str = "extractive"
+    persona: str = ""
+    knowledge: AgentKnowledge = AgentKnowledge()
+    is_archived: bool = False
+
+    @property
+    def side(self) -> AgentSide:
+        """What the scope rule needs of this agent."""
+        return AgentSide(
+            self.agent_id, self.department, self.knowledge.collections, self.is_archived
+        )

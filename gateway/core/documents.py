@@ -1,0 +1,126 @@
+"""Sources, their states, and what extraction makes of bytes."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gateway.core.passages import Locator
+
+
+class SourceState(StrEnum):
+    """The state machine of FEATURES A9; FAILED carries a code."""
+
+    QUEUED = "queued"
+    EXTRACTING = "extracting"
+    INDEXING = "indexing"
+    EMBEDDING = "embedding"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class StatusDetail(StrEnum):
+    """How far a search of this source reaches."""
+
+    HYBRID = "hybrid"
+    KEYWORD_ONLY = "keyword_only"
+    VECTOR_LIMIT = "vector_limit"
+
+
+class SourceKind(StrEnum):
+    """How a source came in."""
+
+    FILE = "file"
+    PASTE = "paste"
+    URL = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWarning:
+    """Something the uploader should know about a source that is ready all the same."""
+
+    code: str
+    pages: tuple[int, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One document of one collection, with the state of its newest revision."""
+
+    id: str
+    collection_id: str
+    title: str
+    kind: SourceKind
+    sha256: str
+    size_bytes: int
+    state: SourceState
+    created_at: datetime
+    revision_id: str | None = None  # the revision that searches follow
+    status_detail: StatusDetail | None = None
+    error_code: str | None = None
+    warnings: tuple[SourceWarning, ...] = ()
+    media_type: str = ""
+    added_by: str | None = None
+    passages: int = 0
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text as the reader found it: paragraph, heading, table row; never a whole page.
+
+    `heading_level` 1 to 6 marks a heading. `row` blocks carry `header`, the header row's text,
+    which each passage made of them repeats.
+    """
+
+    text: str
+    locator: Locator
+    heading_level: int | None = None
+    is_row: bool = False
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What the sandboxed reader made of a file: untrusted text with places."""
+
+    blocks: tuple[Block, ...]
+    media_type: str
+    title: str = ""
+    warnings: tuple[SourceWarning, ...] = ()
+    pages: int | None = None
+    is_sandboxed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A node of the heading tree; `parent` and `first_passage` index into the revision."""
+
+    ordinal: int
+    parent: int | None
+    level: int
+    title: str
+    locator: Locator
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage before it has an id: original text, its folded match copy, its place."""
+
+    ordinal: int
+    text: str
+    match_text: str  # the folded copy, one for matching only
+    locator: Locator
+    section: int | None = None
+    is_flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewRevision:
+    """All of one reading of a source, swapped in as one transaction."""
+
+    id: str
+    source_id: str
+    chunks: tuple[Chunk, ...]
+    sections: tuple[Section, ...] = ()
+    warnings: tuple[SourceWarning, ...] = ()

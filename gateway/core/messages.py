@@ -1,0 +1,186 @@
+"""What comes in from a channel and what goes out to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who wrote, as the platform names them; unique only within (channel, account name)."""
+
+    channel: str
+    account_name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One chat, group or thread of one of our platform accounts.
+
+    `is_direct` is true only by the platform's own proof; whatever is not provably 1:1 is a group.
+    """
+
+    channel: str
+    account_name: str
+    id: str
+    parent_id: str | None = None  # the group or channel a thread belongs to
+    is_direct: bool = False
+
+    @property
+    def lane(self) -> str:
+        """Key under which messages are answered one after the other."""
+        return f"{self.channel}/{self.account_name}/{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file the platform holds; `handle` is what the channel needs to fetch it."""
+
+    handle: str
+    name: str
+    media_type: str = ""
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHandle:
+    """A one-time right to answer (LINE reply token); after `expires_at` the channel pushes."""
+
+    token: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """One message a person sent, decoded and verified (DESIGN section 5, channel protocol).
+
+    `delivery_id` is the platform's id of this delivery, `message_key` the identity of the message
+    itself; a repeat of either is a duplicate. `account_id` is set by web chat alone, where the
+    gateway itself signed the session; every other channel names a sender and is resolved by link.
+    `agent_id` is the agent the platform account is bound to.
+    """
+
+    conversation: Conversation
+    delivery_id: str
+    message_key: str
+    text: str
+    received_at: datetime
+    sender: Sender | None = None
+    account_id: str | None = None
+    agent_id: str | None = None
+    is_addressed: bool = True
+    is_visitor: bool = False  # widget and website live chat: nobody signed in, nobody linked
+    attachments: tuple[Attachment, ...] = ()
+    reply_handle: ReplyHandle | None = None
+    language: str | None = None  # the channel's setting, if it has one
+
+
+class Unit(StrEnum):
+    """In what a platform counts the length of a text."""
+
+    CODE_POINTS = "code_points"
+    UTF16 = "utf16"  # LINE, Telegram and Slack by the safer reading
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a channel can carry, as data, so that the core never asks which channel it is."""
+
+    unit: Unit
+    part_units: int
+    parts_per_call: int
+    footer_units: int
+    max_calls: int = 1  # API calls a reply may take; LINE: 1, an extra metered push by a setting
+    has_markdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished reply: its parts in order, the footer whole in the last one."""
+
+    turn_id: str
+    parts: tuple[str, ...]
+    text: str  # with [n] marks, without footer: what web chat shows and history keeps
+    citations: tuple["CitationView", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CitationView:
+    """One citation as web chat shows it (DESIGN section 8.17)."""
+
+    n: int
+    chunk_id: str
+    source_id: str
+    title: str
+    locator: str
+    excerpt: str
+
+
+class SendMethod(StrEnum):
+    """How an outbox row goes out; chosen, and recorded, before the socket is written to."""
+
+    REPLY = "reply"  # no idempotency key: a crash in mid-send leaves the outcome unknown
+    PUSH = "push"  # LINE push: repeated under the same retry key it is accepted once
+    FRAME = "frame"  # web chat: repeated frames carry the same turn id
+    POST = "post"  # platforms without an idempotency key
+
+
+IDEMPOTENT = frozenset({SendMethod.PUSH, SendMethod.FRAME})
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundCall:
+    """One API call we owe (DESIGN section 8.6): at most `parts_per_call` parts, one key."""
+
+    id: str
+    turn_id: str
+    seq: int
+    conversation: Conversation
+    parts: tuple[str, ...]
+    idempotency_key: str
+    created_at: datetime
+    reply_handle: ReplyHandle | None = None
+    extra: Mapping[str, Any] | None = None  # web chat: text and citations of the final frame
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The platform accepted the call."""
+
+    platform_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryLater:
+    """Not accepted; the same call may be tried again after a while."""
+
+    after_s: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TryOtherMethod:
+    """Certainly not accepted this way (an expired reply token); try again without the handle."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Never going to be accepted (blocked, quota used up, bad request): dead letter."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeUnknown:
+    """The call may have been accepted and cannot be repeated safely."""
+
+    reason: str
+
+
+SendOutcome = Delivered | RetryLater | TryOtherMethod | Refused | OutcomeUnknown

@@ -1,0 +1,59 @@
+"""What is kept of a turn: question, answer, what was presented and what was cited."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.core.access import AudienceKind
+from gateway.core.passages import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedPassage:
+    """A passage shown to the model in this turn under the turn's own number n."""
+
+    n: int
+    passage: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCitation:
+    """One row of `turn_citations`: never the body; title, locator, excerpt go on deletion."""
+
+    n: int
+    passage_id: int
+    source_id: str
+    collection_id: str
+    title: str
+    locator: str
+    excerpt: str
+    is_cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """A finished turn as the store keeps it; `answer` has [n] marks and no footer."""
+
+    id: str
+    agent_id: str | None
+    conversation: str  # Conversation.lane
+    is_direct: bool
+    audience: AudienceKind
+    account_id: str | None
+    sender: str | None
+    question: str
+    answer: str
+    asked_at: datetime
+    answered_at: datetime
+    citations: tuple[TurnCitation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A past question and answer, with what it rested on (DESIGN section 8.8)."""
+
+    turn_id: str
+    question: str
+    answer: str
+    asked_at: datetime
+    presented: tuple[tuple[str, str], ...] = ()  # (source id, collection id) still existing
+    is_complete: bool = True  # false: a source it presented is gone

@@ -1,0 +1,1 @@
+"""The evaluation command: recall and refusal over one's own questions."""

@@ -1,0 +1,1 @@
+"""Reading untrusted files in a sandboxed child."""

@@ -1,0 +1,549 @@
+"""The seams: small protocols between the path of a message and everything that does I/O."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.core.access import (
+    Account,
+    Agent,
+    AgentSide,
+    Audience,
+    BindingRole,
+    Collection,
+    Grant,
+    ScopeFacts,
+    SubjectKind,
+)
+from gateway.core.agents import AgentSettings
+from gateway.core.audit import AccessEntry, SecurityEvent
+from gateway.core.chat import ChatMessage, Draft, Tool
+from gateway.core.documents import (
+    Extracted,
+    NewRevision,
+    Source,
+    SourceState,
+    SourceWarning,
+    StatusDetail,
+)
+from gateway.core.messages import (
+    InboundMessage,
+    Limits,
+    OutboundCall,
+    Reply,
+    Sender,
+    SendMethod,
+    SendOutcome,
+)
+from gateway.core.passages import NoVectors, Passage, SearchResult
+from gateway.core.scope import Scope
+from gateway.core.turns import Exchange, TurnRecord
+
+Vector = NDArray[np.float32]
+OnDelta = Callable[[str], Awaitable[None]]
+
+
+class Clock(Protocol):
+    """Time as an argument."""
+
+    def now(self) -> datetime:
+        """Aware, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds, for measuring and waiting."""
+        ...
+
+
+class Ids(Protocol):
+    """New UUIDv7 strings."""
+
+    def new(self) -> str: ...
+
+
+# ---------------------------------------------------------------- people
+
+
+class Accounts(Protocol):
+    """People who can sign in."""
+
+    async def put(self, account: Account) -> None: ...
+    async def find(self, account_id: str) -> Account | None: ...
+    async def find_by_login(self, login: str) -> Account | None: ...
+    async def list(self) -> Sequence[Account]: ...
+    async def set_password_hash(self, account_id: str, password_hash: str) -> None: ...
+    async def password_hash(self, account_id: str) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser session or an API token; only the SHA-256 of its secret is kept."""
+
+    secret_sha256: str
+    account_id: str
+    kind: str  # "session" | "token"
+    label: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class Sessions(Protocol):
+    """Browser sessions and API tokens."""
+
+    async def put(self, session: Session) -> None: ...
+    async def find(self, secret_sha256: str, now: datetime) -> Session | None: ...
+    async def remove(self, secret_sha256: str) -> None: ...
+    async def remove_all_of(self, account_id: str) -> None: ...
+
+
+class Agents(Protocol):
+    """AI employees and the people bound to them."""
+
+    async def put(self, agent: Agent) -> None: ...
+    async def find(self, agent_id: str) -> Agent | None: ...
+    async def list(self) -> Sequence[Agent]: ...
+    async def bind(self, agent_id: str, account_id: str, role: BindingRole | None) -> None: ...
+    async def bindings(self, agent_id: str) -> Mapping[str, BindingRole]: ...
+
+
+class AgentFiles(Protocol):
+    """`agents/<id>/agent.toml` and `persona.md`; a broken [knowledge] reads as `[]`."""
+
+    async def load(self, agent_id: str) -> AgentSettings | None: ...
+    async def create(self, settings: AgentSettings) -> None: ...
+
+
+class Links(Protocol):
+    """Verified bindings sender -> account, keyed by channel, account name and sender."""
+
+    async def bind(self, sender: Sender, account_id: str, at: datetime) -> None: ...
+    async def find(self, sender: Sender) -> str | None: ...
+    async def remove(self, sender: Sender) -> bool: ...
+    async def list(self, account_id: str | None = None) -> Sequence[tuple[Sender, str]]: ...
+
+
+class Collections(Protocol):
+    """Collections; a tombstoned one is absent everywhere at once."""
+
+    async def create(self, collection: Collection, owner_id: str) -> Collection:
+        """Assign `no`, add the owner's grant; ConflictError when the slug is taken."""
+        ...
+
+    async def find(self, collection_id: str) -> Collection | None: ...
+    async def find_by_slug(self, slug: str) -> Collection | None: ...
+    async def list(self, ids: frozenset[str]) -> Sequence[Collection]: ...
+    async def counts(self, ids: frozenset[str]) -> Mapping[str, tuple[int, int]]:
+        """Sources and passages of each collection."""
+        ...
+
+    async def replace(self, collection: Collection, *, version: int) -> Collection:
+        """Optimistic: ConflictError unless the stored version is `version`."""
+        ...
+
+    async def remove(self, collection_id: str) -> None:
+        """Tombstone: hidden at once, its sources go one by one by a job."""
+        ...
+
+
+class Grants(Protocol):
+    """Who may do what with which collection."""
+
+    async def facts(
+        self, audience: Audience, agent: AgentSide | None, *, everything: bool = False
+    ) -> ScopeFacts:
+        """All that the scope rule looks at, in one snapshot and one hop.
+
+        `everything` returns all live collections (admin override, and `explain`).
+        """
+        ...
+
+    async def of_collection(self, collection_id: str) -> Sequence[Grant]: ...
+    async def replace(self, collection_id: str, grants: Sequence[Grant], *, version: int) -> int:
+        """One batch; returns the new version. ConflictError: version moved; last_owner."""
+        ...
+
+    async def subjects(self, kind: SubjectKind) -> Sequence[str]: ...
+
+
+# ---------------------------------------------------------------- documents
+
+
+class Blobs(Protocol):
+    """Originals by SHA-256."""
+
+    async def put(self, data: BinaryIO, max_bytes: int) -> tuple[str, int]:
+        """Copy, fsync, name by hash; (sha256, size). `too_large` leaves nothing behind."""
+        ...
+
+    def path(self, sha256: str) -> Path: ...
+    async def remove(self, sha256: str) -> None: ...
+    async def list(self) -> Sequence[tuple[str, datetime]]: ...
+
+
+class Sources(Protocol):
+    """Documents and their states."""
+
+    async def add(self, source: Source) -> tuple[Source, bool]:
+        """Insert with its ingest job in one transaction; (source, is_new). Same bytes in the
+        same collection: the existing source and False.
+        """
+        ...
+
+    async def find(self, source_id: str) -> Source | None: ...
+    async def list(self, collection_id: str) -> Sequence[Source]: ...
+    async def set_state(
+        self,
+        source_id: str,
+        state: SourceState,
+        *,
+        status_detail: StatusDetail | None = None,
+        error_code: str | None = None,
+        warnings: Sequence[SourceWarning] | None = None,
+    ) -> bool:
+        """False when the source is gone, so that a job notices and writes nothing."""
+        ...
+
+    async def remove(self, source_id: str, at: datetime) -> str | None:
+        """Text, index, vectors and excerpts in one transaction; the SHA-256 if now unused."""
+        ...
+
+    async def title_of(self, source_id: str) -> tuple[str, str, bool] | None:
+        """(title, collection id, is_deleted), also of a removed source's tombstone."""
+        ...
+
+    async def usage(self) -> Mapping[str, tuple[int, int, int]]:
+        """Collection id -> sources, passages, bytes; for the quotas."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalHits:
+    """Passages by bm25 (higher is better) and the document frequencies behind it."""
+
+    hits: tuple[tuple[int, float], ...]
+    passages_total: int
+    document_frequency: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageVectors:
+    """All vectors of one passage (the passage and its pieces), float32, shape (k, d)."""
+
+    passage_id: int
+    collection_id: str
+    script: str  # of the passage: "zh" | "ja" | "en", for centring per language
+    vectors: Vector
+
+
+class PassageIndex(Protocol):
+    """Text and lexical index. Every read of text takes a Scope, applied inside the query."""
+
+    async def replace(self, revision: NewRevision) -> bool:
+        """Swap a source's revision in one transaction; unchanged passages keep their vectors.
+        False when the source is gone.
+        """
+        ...
+
+    async def lexical(
+        self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
+    ) -> LexicalHits:
+        """OR of index terms (core/matching.py), every phrase required; ties by passage id."""
+        ...
+
+    async def load(self, scope: Scope, passage_ids: Sequence[int]) -> Sequence[Passage]:
+        """Those that exist, in a current revision, within the scope; in the order asked."""
+        ...
+
+    async def around(self, scope: Scope, passage_id: int, context: int) -> Sequence[Passage]:
+        """The passage with up to `context` neighbours each side, in reading order."""
+        ...
+
+    async def searchable(self, scope: Scope, model_key: str) -> tuple[int, int]:
+        """Passages in the scope, and how many of them have vectors of this model."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors on disk; numpy blocks in memory are built from it and follow `changes`."""
+
+    async def without_vectors(
+        self, model_key: str, source_id: str | None, limit: int
+    ) -> Sequence[Passage]:
+        """Passages of current revisions that still need vectors; ingestion only."""
+        ...
+
+    async def put(self, model_key: str, rows: Sequence[PassageVectors]) -> int:
+        """Write those whose passage still exists; how many."""
+        ...
+
+    async def changes(
+        self, model_key: str, since: int
+    ) -> tuple[int, Sequence[PassageVectors], Sequence[int]]:
+        """(new mark, rows put after `since`, passage ids gone after `since`)."""
+        ...
+
+    async def remove_model(self, model_key: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A durable piece of background work; claims expire."""
+
+    id: str
+    kind: str  # "ingest" | "embed" | "sweep_blobs" | "optimize_index" | "remove_collection"
+    key: str
+    attempts: int
+
+
+class Jobs(Protocol):
+    """Durable background work with claims (DESIGN section 8.13)."""
+
+    async def put(self, kind: str, key: str, not_before: datetime) -> None:
+        """Once per (kind, key) while it is waiting."""
+        ...
+
+    async def claim(
+        self, kinds: Sequence[str], by: str, now: datetime, until: datetime
+    ) -> Job | None:
+        """Oldest due job that nobody holds; counts an attempt."""
+        ...
+
+    async def finish(self, job_id: str) -> None: ...
+    async def release(self, job_id: str, not_before: datetime) -> None: ...
+    async def waiting(self) -> Mapping[str, int]: ...
+
+
+class Extractor(Protocol):
+    """Reads a file in the sandboxed child. Raises ExtractionError with the code of A9."""
+
+    async def extract(self, path: Path, name: str) -> Extracted: ...
+    async def close(self) -> None: ...
+
+
+class Encoder(Protocol):
+    """Turns text into unit vectors, outside the event loop's process."""
+
+    @property
+    def model_key(self) -> str:
+        """Model, revision, prefix and pooling in one string."""
+        ...
+
+    async def unavailable(self) -> NoVectors | None:
+        """Why it cannot be used now, or None."""
+        ...
+
+    async def embed_query(self, text: str) -> Vector:
+        """Shape (d,). Goes before any passage that waits. Raises ModelError."""
+        ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """For each text its unit vector, shape (d,); over-long texts are averaged over windows."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Retriever(Protocol):
+    """Search and reading within a scope; writes the access log itself."""
+
+    async def search(
+        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
+    ) -> SearchResult: ...
+    async def around(
+        self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
+    ) -> Sequence[Passage]:
+        """NotFoundError for absent and forbidden alike."""
+        ...
+
+
+# ---------------------------------------------------------------- turns
+
+
+class Scopes(Protocol):
+    """Gathers facts and applies the rule of core/scope.py."""
+
+    async def audience(self, message: InboundMessage) -> Audience: ...
+    async def scope(self, audience: Audience, agent: AgentSide | None) -> Scope: ...
+    async def renew(self, first: Scope, agent: AgentSide | None) -> Scope:
+        """The scope as it is now, intersected with the first of this turn."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """DESIGN section 5. `on_delta` gets text as it comes. Raises LanguageModelError."""
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], on_delta: OnDelta
+    ) -> Draft: ...
+
+
+class LanguageModels(Protocol):
+    """Finds the model an agent names; raises LanguageModelError for an unknown one."""
+
+    def find(self, model: str) -> LanguageModel: ...
+
+
+class Turns(Protocol):
+    """What is kept of turns; history and citations."""
+
+    async def record(self, turn: TurnRecord) -> None:
+        """Idempotent by turn id: a re-run replaces what the first run wrote."""
+        ...
+
+    async def find(self, turn_id: str) -> TurnRecord | None: ...
+    async def recent(
+        self, agent_id: str | None, conversation: str, limit: int
+    ) -> Sequence[Exchange]:
+        """Newest last, for the prompt; only those whose reply went out."""
+        ...
+
+    async def of_conversation(
+        self, conversation: str, limit: int, after_turn_id: str | None = None
+    ) -> Sequence[TurnRecord]:
+        """Oldest first, for restoring web chat."""
+        ...
+
+    async def conversations(self, account_id: str, limit: int) -> Sequence[TurnRecord]:
+        """The newest turn of each of the account's web chat conversations."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An inbox row being worked on; the turn's id is the row's id."""
+
+    id: str
+    message: InboundMessage
+    attempts: int
+
+
+class Inbox(Protocol):
+    """Durable inbox rows; synchronous FULL, group commit."""
+
+    async def put(
+        self, rows: Sequence[tuple[str, InboundMessage]], lane_limit: int
+    ) -> Sequence[str]:
+        """Per row "new" | "duplicate" | "busy" (lane full: stored, to be answered with the
+        busy sentence). Durable on return; all rows of one webhook body in one transaction.
+        """
+        ...
+
+    async def claim(self, by: str, until: datetime, now: datetime, limit: int) -> Sequence[Claimed]:
+        """The oldest waiting row of each lane that has none running."""
+        ...
+
+    async def answered(self, row_id: str, calls: Sequence[OutboundCall], now: datetime) -> None:
+        """Row done and its outbox rows written, in one transaction; idempotent by id."""
+        ...
+
+    async def release(self, row_id: str, *, failed: bool) -> int:
+        """Give the claim back, counting the failure; returns failures so far."""
+        ...
+
+    async def recover(self, now: datetime) -> int:
+        """At start: claims of a dead process are free again."""
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget finished rows and dedupe keys older than `before` (kept >= 7 days)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DueCall:
+    """An outbox row to be sent now. `method` is set when a repeat must use the same one."""
+
+    call: OutboundCall
+    attempts: int
+    method: SendMethod | None = None
+
+
+class Outbox(Protocol):
+    """Durable outbox rows: pending -> sending -> sent | unknown | dead."""
+
+    async def claim(self, by: str, until: datetime, now: datetime, limit: int) -> Sequence[DueCall]:
+        """Due rows whose conversation has no earlier unsent row."""
+        ...
+
+    async def sending(self, call_id: str, method: SendMethod) -> None:
+        """Durable before the socket is written to."""
+        ...
+
+    async def sent(self, call_id: str, now: datetime) -> None:
+        """Wipes the text (DESIGN section 8.8)."""
+        ...
+
+    async def postpone(
+        self, call_id: str, until: datetime, reason: str, *, without_handle: bool = False
+    ) -> None: ...
+    async def give_up(self, call_id: str, state: str, reason: str, now: datetime) -> None:
+        """`state` is "unknown" or "dead"."""
+        ...
+
+    async def recover(self, now: datetime) -> Sequence[str]:
+        """At start: "sending" rows become pending when their method is idempotent, else
+        "unknown"; returns ids of the latter.
+        """
+        ...
+
+    async def listed(self, states: Sequence[str], limit: int) -> Sequence[Mapping[str, Any]]:
+        """Dead letters and unknown outcomes, for people."""
+        ...
+
+
+class Audit(Protocol):
+    """The access log and the security audit."""
+
+    async def record(self, entry: AccessEntry) -> None: ...
+    async def event(self, event: SecurityEvent) -> None: ...
+    async def entries(
+        self, collection_id: str | None, limit: int, *, denied_only: bool = False
+    ) -> Sequence[AccessEntry]: ...
+    async def purge(self, before: datetime) -> int: ...
+
+
+# ---------------------------------------------------------------- channels
+
+
+class Channel(Protocol):
+    """One platform account we run. Messages enter through `inbox.accept` only."""
+
+    @property
+    def name(self) -> str:
+        """The platform: `line`, `webchat`."""
+        ...
+
+    @property
+    def account_name(self) -> str: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    def parse(
+        self, headers: Mapping[str, str], body: bytes, now: datetime
+    ) -> Sequence[InboundMessage]:
+        """Verify the raw bytes, then decode; SignatureError, InvalidRequestError."""
+        ...
+
+    def method(self, call: OutboundCall, now: datetime) -> SendMethod:
+        """How this call would go out at this moment."""
+        ...
+
+    async def send(self, call: OutboundCall, method: SendMethod) -> SendOutcome: ...
+    async def show_typing(self, message: InboundMessage) -> None: ...
+    async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
+        """Best effort; a channel that cannot show drafts does nothing."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Replies(Protocol):
+    """The durable way out, as the turn sees it."""
+
+    async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None: ...

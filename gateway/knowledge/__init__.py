@@ -1,0 +1,1 @@
+"""Collections, sources, ingestion, search and the citation log."""

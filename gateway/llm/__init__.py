@@ -1,0 +1,1 @@
+"""Language models: the built-in extractive one and OpenAI-compatible ones."""

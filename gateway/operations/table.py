@@ -1,0 +1,42 @@
+"""The table of operations: RPC, the local socket, the command line and the pages render it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from gateway.core.access import Account, AgentSide, Audience
+
+
+class Permission(StrEnum):
+    """Who may call an operation at all; what it may touch is checked inside by role and scope."""
+
+    ANYONE = "anyone"  # not even signed in: auth.login
+    SIGNED_IN = "signed_in"
+    MANAGER = "manager"  # managers and admins
+    ADMIN = "admin"
+    LOCAL = "local"  # the operator at this machine's command line, or an admin
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks (DESIGN section 8.7). `is_local` is true behind the signed local socket only."""
+
+    account: Account | None
+    audience: Audience
+    surface: str  # "rpc", "local", "webchat", …
+    agent: AgentSide | None = None
+    turn_id: str | None = None
+    is_local: bool = False
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the table."""
+
+    name: str  # "knowledge.search": RPC method
+    summary: str  # one sentence
+    needs: Permission
+    request: type[Any]  # a frozen dataclass; msgspec converts and checks it
+    run: Callable[[Caller, Any], Awaitable[Any]]

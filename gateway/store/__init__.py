@@ -1,0 +1,1 @@
+"""The databases: one schema, migrations, blobs, indexes; no row or SQL leaves this folder."""

@@ -1,0 +1,1 @@
+"""HTTP: RPC, webhooks, upload, web chat, health."""

@@ -1,0 +1,1 @@
+"""Pages: plain ES modules, no build step."""

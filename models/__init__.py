@@ -1,0 +1,1 @@
+"""Model files and the encoders that run them."""
