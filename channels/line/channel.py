@@ -1,0 +1,111 @@
+"""One LINE account: its settings, its limits, and how a call goes out at a given moment."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from channels.line import parse, render
+from channels.line.client import LineClient
+from gateway.core.messages import (
+    InboundMessage,
+    Limits,
+    OutboundCall,
+    Refused,
+    SendMethod,
+    SendOutcome,
+)
+from gateway.core.secrets import Secret
+from gateway.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class LineSettings:
+    """One `[channels.line.<name>]` table. Secrets never print."""
+
+    name: str
+    agent: str
+    channel_secret: Secret
+    channel_access_token: Secret
+    api_base_url: str = "https://api.line.me"
+    language: str | None = None
+    prefix: str | None = None  # text that addresses the bot in groups, beside its mention
+    push_overflow: bool = False  # a second, metered call for what five messages cannot carry
+    reply_window_s: float = 45.0  # after the event; the token lives about a minute
+
+    def __post_init__(self) -> None:
+        """An empty secret would accept what anybody signs."""
+        for key, secret in (
+            ("channel_secret", self.channel_secret),
+            ("channel_access_token", self.channel_access_token),
+        ):
+            if not secret:
+                path = f"channels.line.{self.name}.{key}"
+                raise ConfigError(f"{path} is empty", path=path, reason="is empty")
+
+
+class LineChannel:
+    """Implements the Channel protocol of gateway/interfaces.py for LINE."""
+
+    def __init__(self, settings: LineSettings) -> None:
+        self._settings = settings
+        self._reading = parse.Reading(
+            account_name=settings.name,
+            channel_secret=settings.channel_secret.reveal().encode(),
+            agent_id=settings.agent,
+            language=settings.language,
+            prefix=settings.prefix,
+            reply_window_s=settings.reply_window_s,
+        )
+        self._client = LineClient(settings.channel_access_token, settings.api_base_url)
+
+    @property
+    def name(self) -> str:
+        """The platform."""
+        return parse.CHANNEL
+
+    @property
+    def account_name(self) -> str:
+        """Which of our LINE accounts."""
+        return self._settings.name
+
+    @property
+    def limits(self) -> Limits:
+        """Five messages a call; one call, or two where the operator pays for a push."""
+        calls = 2 if self._settings.push_overflow else 1
+        return dataclasses.replace(render.LIMITS, max_calls=calls)
+
+    def parse(
+        self, headers: Mapping[str, str], body: bytes, now: datetime
+    ) -> Sequence[InboundMessage]:
+        """Verify the raw bytes, then decode; SignatureError, InvalidRequestError."""
+        return parse.parse(headers, body, now, self._reading)
+
+    def method(self, call: OutboundCall, now: datetime) -> SendMethod:
+        """Reply, which is free, while the token is young; afterwards push."""
+        handle = call.reply_handle
+        if handle is not None and now < handle.expires_at:
+            return SendMethod.REPLY
+        return SendMethod.PUSH
+
+    async def send(self, call: OutboundCall, method: SendMethod) -> SendOutcome:
+        """One API call, always to the conversation the message came from."""
+        try:
+            messages = render.messages(call.parts)
+        except ValueError as error:
+            return Refused(f"cannot be carried: {error}")
+        if method is SendMethod.REPLY and call.reply_handle is not None:
+            return await self._client.reply(call.reply_handle.token, messages)
+        return await self._client.push(call.conversation.id, messages, call.idempotency_key)
+
+    async def show_typing(self, message: InboundMessage) -> None:
+        """The loading animation exists in 1:1 chats only."""
+        if message.conversation.is_direct:
+            await self._client.show_loading(message.conversation.id)
+
+    async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
+        """LINE cannot show a draft."""
+
+    async def close(self) -> None:
+        """Close the SDK's sockets."""
+        await self._client.close()

@@ -1,0 +1,138 @@
+"""The only file that talks to LINE, through the official asynchronous SDK."""
+
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import aiohttp
+import structlog
+
+from channels.line.render import LOADING_SECONDS
+from gateway.core.messages import (
+    Delivered,
+    OutcomeUnknown,
+    Refused,
+    RetryLater,
+    SendOutcome,
+    TryOtherMethod,
+)
+from gateway.core.secrets import Secret
+
+log = structlog.get_logger()
+
+CONNECT_TIMEOUT_S = 5.0
+SEND_TIMEOUT_S = 15.0  # the SDK's own default is five minutes, longer than a reply token lives
+LOADING_TIMEOUT_S = 5.0
+SDK_MODULE = "linebot.v3.messaging"
+
+
+class LineClient:
+    """One LINE account's way out. The SDK (48 MB, over a second of import) comes at first use."""
+
+    def __init__(self, access_token: Secret, api_base_url: str) -> None:
+        self._access_token = access_token
+        self._api_base_url = api_base_url.rstrip("/")
+        self._opening = asyncio.Lock()
+        self._sdk: Any = None
+        self._api: Any = None
+
+    async def reply(self, token: str, messages: Sequence[dict[str, str]]) -> SendOutcome:
+        """A reply has no idempotency key: once it may have been read, its outcome is unknown."""
+        api = await self._open()
+        request = self._sdk.ReplyMessageRequest.from_dict(
+            {"replyToken": token, "messages": list(messages)}
+        )
+        return await self._outcome(
+            lambda: api.reply_message(request, _request_timeout=_timeout(SEND_TIMEOUT_S)),
+            OutcomeUnknown,
+        )
+
+    async def push(self, to: str, messages: Sequence[dict[str, str]], key: str) -> SendOutcome:
+        """Repeated under the same key it is accepted once; a repeat of an accepted one is 409."""
+        api = await self._open()
+        request = self._sdk.PushMessageRequest.from_dict({"to": to, "messages": list(messages)})
+        return await self._outcome(
+            lambda: api.push_message(
+                request, x_line_retry_key=key, _request_timeout=_timeout(SEND_TIMEOUT_S)
+            ),
+            lambda reason: RetryLater(None, reason),
+        )
+
+    async def show_loading(self, user_id: str) -> None:
+        """Best effort: what is only shown to pass the time never fails a turn."""
+        api = await self._open()
+        request = self._sdk.ShowLoadingAnimationRequest.from_dict(
+            {"chatId": user_id, "loadingSeconds": LOADING_SECONDS}
+        )
+        try:
+            await api.show_loading_animation(request, _request_timeout=_timeout(LOADING_TIMEOUT_S))
+        except self._sdk.ApiException as error:
+            log.info("line loading animation refused", status=error.status)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            log.info("line loading animation failed", reason=type(error).__name__)
+
+    async def close(self) -> None:
+        """The SDK owns the sockets; they go with its client."""
+        if self._api is not None:
+            await self._api.api_client.close()
+            self._api = None
+
+    async def _open(self) -> Any:
+        async with self._opening:
+            if self._api is None:
+                # importing it in the loop would hold every lane for more than a second
+                self._sdk = await asyncio.to_thread(importlib.import_module, SDK_MODULE)
+                settings = self._sdk.Configuration(
+                    host=self._api_base_url, access_token=self._access_token.reveal()
+                )
+                client = self._sdk.AsyncApiClient(settings)
+                self._api = self._sdk.AsyncMessagingApi(client)
+            return self._api
+
+    async def _outcome(
+        self, call: Callable[[], Awaitable[Any]], in_doubt: Callable[[str], SendOutcome]
+    ) -> SendOutcome:
+        """`in_doubt` makes the outcome of a call that may or may not have been accepted."""
+        try:
+            answer = await call()
+        except self._sdk.ApiException as error:
+            return _refusal(error.status, error.body or "", error.headers or {}, in_doubt)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            return RetryLater(None, f"not connected: {type(error).__name__}")
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            return in_doubt(type(error).__name__)  # ValueError: an answer the SDK cannot read
+        return Delivered(tuple(message.id for message in answer.sent_messages or ()))
+
+
+def _timeout(total_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_s, connect=CONNECT_TIMEOUT_S)
+
+
+def _refusal(
+    status: int, body: str, headers: Any, in_doubt: Callable[[str], SendOutcome]
+) -> SendOutcome:
+    """What an answer other than 2xx means; 429 is either the rate or the month's quota."""
+    said = body.lower()
+    match status:
+        case 409:
+            outcome: SendOutcome = Delivered()  # this retry key was accepted before
+        case 429 if "monthly limit" in said:
+            outcome = Refused("monthly quota used up")
+        case 429:
+            outcome = RetryLater(_seconds(headers.get("Retry-After")), "rate limit")
+        case 400 if "invalid reply token" in said:
+            outcome = TryOtherMethod("reply token expired or used")
+        case _ if 400 <= status < 500:
+            outcome = Refused(f"status {status}")
+        case _:
+            outcome = in_doubt(f"status {status}")
+    return outcome
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Retry-After in seconds; its date form is rare and counts as not given."""
+    try:
+        return max(0.0, float(retry_after)) if retry_after is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,234 @@
+"""From LINE's signed webhook bytes to verified messages; pure, event by event."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from channels.text import clean, join_surrogates, utf16_slice
+from gateway.core.messages import Attachment, Conversation, InboundMessage, ReplyHandle, Sender
+from gateway.errors import GatewayError, InvalidRequestError, SignatureError
+
+CHANNEL = "line"
+MAX_BODY_BYTES = 1024 * 1024  # a hundred events of 5,000 characters, and some room
+SIGNATURE_HEADER = "x-line-signature"
+VERIFY_TOKENS = frozenset({"0" * 32, "f" * 32})  # the console's trial events; nobody waits
+
+
+class _Mentionee(msgspec.Struct):
+    index: int = 0
+    length: int = 0
+    isSelf: bool | None = None  # noqa: N815 - LINE's own spelling, here and below
+
+
+class _Mention(msgspec.Struct):
+    mentionees: list[_Mentionee] = []
+
+
+class _Message(msgspec.Struct):
+    type: str
+    id: str
+    text: str | None = None
+    mention: _Mention | None = None
+    fileSize: int | None = None  # noqa: N815
+
+
+class _Source(msgspec.Struct):
+    type: str | None = None
+    userId: str | None = None  # noqa: N815
+    groupId: str | None = None  # noqa: N815
+    roomId: str | None = None  # noqa: N815
+
+
+class _Event(msgspec.Struct):
+    type: str
+    message: _Message | None = None
+    source: _Source | None = None
+    mode: str | None = None
+    timestamp: int | None = None
+    replyToken: str | None = None  # noqa: N815
+    webhookEventId: str | None = None  # noqa: N815
+
+
+class _Body(msgspec.Struct):
+    events: list[msgspec.Raw]
+
+
+_BODY = msgspec.json.Decoder(_Body)
+_EVENT = msgspec.json.Decoder(_Event)
+_MEDIA_TYPES = {"image": "image/jpeg", "video": "video/mp4", "audio": "audio/m4a", "file": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one LINE account needs to know to read its webhooks."""
+
+    account_name: str
+    channel_secret: bytes
+    agent_id: str | None = None
+    language: str | None = None
+    prefix: str | None = None  # addresses the bot in a group, where the app offers no mention
+    reply_window_s: float = 45.0
+
+
+def parse(
+    headers: Mapping[str, str], body: bytes, now: datetime, reading: Reading
+) -> tuple[InboundMessage, ...]:
+    """Verify the raw bytes, then decode; one odd event does not fail the others.
+
+    Raises SignatureError, InvalidRequestError, and `payload_too_large` over MAX_BODY_BYTES.
+    """
+    verify(headers, body, reading.channel_secret)
+    if len(body) > MAX_BODY_BYTES:
+        raise GatewayError("LINE body over the cap", code="payload_too_large")
+    messages = (_message(event, now, reading) for event in _events(body))
+    return tuple(message for message in messages if message is not None)
+
+
+def verify(headers: Mapping[str, str], body: bytes, secret: bytes) -> None:
+    """SignatureError unless the header is base64 of the body's HMAC-SHA256, whatever it holds."""
+    given = _header(headers, SIGNATURE_HEADER)
+    expected = base64.b64encode(hmac.digest(secret, body, hashlib.sha256))
+    if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected):
+        raise SignatureError("LINE signature does not fit the body")
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    value = headers.get(name)  # aiohttp's mapping ignores case; a plain dict does not
+    if value is None:
+        value = next((found for key, found in headers.items() if key.lower() == name), "")
+    return value
+
+
+def _events(body: bytes) -> Sequence[_Event]:
+    try:
+        raws = _BODY.decode(body).events
+    except (msgspec.DecodeError, RecursionError):
+        return _events_with_odd_strings(body)
+    found = []
+    for raw in raws:
+        try:
+            found.append(_EVENT.decode(raw))
+        except (msgspec.DecodeError, RecursionError):
+            continue  # an event of a shape we do not know; its neighbours are still answered
+    return found
+
+
+def _events_with_odd_strings(body: bytes) -> Sequence[_Event]:
+    """The slow path: half a surrogate pair or a stray byte, which msgspec refuses wholesale."""
+    try:
+        decoded = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequestError("LINE body is not JSON") from error
+    events = decoded.get("events") if isinstance(decoded, dict) else None
+    if not isinstance(events, list):
+        raise InvalidRequestError("LINE body has no list of events")
+    found = []
+    for event in events:
+        try:
+            found.append(msgspec.convert(_joined(event), _Event))
+        except (msgspec.ValidationError, RecursionError):
+            continue  # as above
+    return found
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, str):
+        return join_surrogates(value)
+    if isinstance(value, dict):
+        return {join_surrogates(key): _joined(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_joined(item) for item in value]
+    return value
+
+
+def _message(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
+    said = event.message
+    if event.type != "message" or event.mode == "standby" or said is None or not said.id:
+        return None
+    attachments = _attachments(said)
+    if (said.type != "text" or not said.text) and not attachments:
+        return None
+    if event.replyToken in VERIFY_TOKENS:
+        return None
+    source = event.source or _Source()
+    conversation = _conversation(source, said.id, reading)
+    text, is_addressed = _addressed(said, conversation, reading)
+    sent_at = _sent_at(event.timestamp, now)
+    return InboundMessage(
+        conversation=conversation,
+        delivery_id=clean(event.webhookEventId or f"message:{said.id}"),
+        message_key=clean(said.id),
+        text=text,
+        received_at=sent_at,
+        sender=Sender(CHANNEL, reading.account_name, clean(source.userId))
+        if source.userId
+        else None,
+        agent_id=reading.agent_id,
+        is_addressed=is_addressed,
+        attachments=attachments,
+        reply_handle=_reply_handle(event.replyToken, sent_at, reading),
+        language=reading.language,
+    )
+
+
+def _conversation(source: _Source, message_id: str, reading: Reading) -> Conversation:
+    """1:1 only by `type: user` with a userId and nothing else; whatever is unknown is a group."""
+    place = source.groupId or source.roomId
+    is_direct = source.type == "user" and bool(source.userId) and not place
+    # a place without any id can be answered by its reply token alone, and shares no lane
+    conversation_id = place or source.userId or f"message:{message_id}"
+    return Conversation(CHANNEL, reading.account_name, clean(conversation_id), is_direct=is_direct)
+
+
+def _addressed(said: _Message, place: Conversation, reading: Reading) -> tuple[str, bool]:
+    """The text without the bot's mention, or without the prefix, and whether it is for us."""
+    text, is_mentioned = _without_mentions(said)
+    text = clean(text).strip()
+    if place.is_direct or is_mentioned:
+        return text, True
+    prefix = reading.prefix or ""
+    if prefix and text[: len(prefix)].casefold() == prefix.casefold():
+        return text[len(prefix) :].strip(), True
+    return text, False
+
+
+def _without_mentions(said: _Message) -> tuple[str, bool]:
+    """Positions are not documented as UTF-16, so a slice that is no mention stays in the text."""
+    text = said.text or ""
+    own = [one for one in said.mention.mentionees if one.isSelf] if said.mention else []
+    for mentionee in sorted(own, key=lambda one: one.index, reverse=True):
+        cut = utf16_slice(text, mentionee.index, mentionee.length)
+        if cut and cut[1].startswith("@"):
+            text = cut[0] + cut[2]
+    return text, bool(own)
+
+
+def _attachments(said: _Message) -> tuple[Attachment, ...]:
+    """A lazy handle with a name of our own; a file's given name is the sender's text."""
+    if said.type not in _MEDIA_TYPES:
+        return ()
+    name = f"line-{said.type}-{''.join(c for c in said.id if c.isalnum())[:40]}"
+    return (Attachment(clean(said.id), name, _MEDIA_TYPES[said.type], said.fileSize),)
+
+
+def _sent_at(timestamp_ms: int | None, now: datetime) -> datetime:
+    """When the message was sent; never later than now, so that no clock stretches a handle."""
+    if timestamp_ms is None:
+        return now
+    try:
+        return min(now, datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC))
+    except (ValueError, OverflowError, OSError):
+        return now
+
+
+def _reply_handle(token: str | None, sent_at: datetime, reading: Reading) -> ReplyHandle | None:
+    if not token:
+        return None
+    return ReplyHandle(clean(token), sent_at + timedelta(seconds=reading.reply_window_s))

@@ -1,0 +1,32 @@
+"""Pure text helpers that the channels share: UTF-16 slices and text that every platform takes."""
+
+import re
+
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def clean(text: str) -> str:
+    """The text without control characters, lone surrogates shown as U+FFFD.
+
+    Neither can be stored as UTF-8 or sent to a platform; tab, CR and LF stay.
+    """
+    return _UNSENDABLE.sub("", join_surrogates(text))
+
+
+def join_surrogates(text: str) -> str:
+    """Pairs of surrogate code points joined, lone ones replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def utf16_slice(text: str, start: int, length: int) -> tuple[str, str, str] | None:
+    """(before, inside, after) by UTF-16 code units; None when the cut is outside or in a pair."""
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    if start < 0 or length < 0 or 2 * (start + length) > len(encoded):
+        return None
+    first, last = 2 * start, 2 * (start + length)
+    pieces = encoded[:first], encoded[first:last], encoded[last:]
+    try:
+        before, inside, after = (piece.decode("utf-16-le") for piece in pieces)
+    except UnicodeDecodeError:
+        return None
+    return before, inside, after
