@@ -57,3 +57,4 @@ class Exchange:
     asked_at: datetime
     presented: tuple[tuple[str, str], ...] = ()  # (source id, collection id) still existing
     is_complete: bool = True  # false: a source it presented is gone
+    is_direct: bool = False  # TurnRecord.is_direct: said 1:1, so of no use to a group

@@ -1,0 +1,45 @@
+"""Which past exchanges of a conversation may go into a prompt (DESIGN section 8.8)."""
+
+from collections.abc import Sequence
+
+from gateway.core.chat import ChatMessage, Speaker
+from gateway.core.scope import Scope
+from gateway.core.turns import Exchange
+
+MAX_MESSAGES = 20
+MAX_CHARS = 8_000
+MAX_EXCHANGES = MAX_MESSAGES // 2  # how many to ask the store for
+
+
+def usable(exchanges: Sequence[Exchange], scope: Scope) -> tuple[ChatMessage, ...]:
+    """The newest exchanges that may still be read, whole ones, oldest first.
+
+    `exchanges` are those of this very conversation, newest last. One that rests on anything the
+    scope does not hold any more, or that has gone, is left out as if it had never been said; the
+    bound (20 messages or 8,000 characters) counts what is left.
+    """
+    kept: list[Exchange] = []
+    chars = 0
+    for exchange in reversed(exchanges):
+        if not _is_usable(exchange, scope):
+            continue
+        chars += len(exchange.question) + len(exchange.answer)
+        if chars > MAX_CHARS or len(kept) == MAX_EXCHANGES:
+            break
+        kept.append(exchange)
+    return tuple(message for exchange in reversed(kept) for message in _messages(exchange))
+
+
+def _is_usable(exchange: Exchange, scope: Scope) -> bool:
+    if not exchange.is_complete or not exchange.question.strip() or not exchange.answer.strip():
+        return False
+    if exchange.is_direct and not scope.is_direct:
+        return False  # said in private; the same chat may since have become a group
+    return all(collection in scope.collections for _, collection in exchange.presented)
+
+
+def _messages(exchange: Exchange) -> tuple[ChatMessage, ChatMessage]:
+    return (
+        ChatMessage(Speaker.USER, exchange.question),
+        ChatMessage(Speaker.ASSISTANT, exchange.answer),
+    )
