@@ -154,7 +154,7 @@ def _may_join(short: Sequence[_Unit], group: Sequence[_Unit]) -> bool:
         return False
     if first.locator.page != last.locator.page and not first.is_heading:
         return True
-    return _length(short) + _length(group) <= MOST
+    return _length(short) + _length(group) <= TARGET
 
 
 def _is_outline(group: Sequence[_Unit]) -> bool:
@@ -223,7 +223,7 @@ def _locator(units: Sequence[_Unit]) -> Locator:
     first, last = units[0].locator, units[-1].locator
     return replace(
         first,
-        page_end=last.page_end or last.page,
+        page_end=last.page_end or last.page or first.page,
         row=main[0].locator.row,
         row_end=last.row_end or last.row,
         heading=_common([unit.locator.heading for unit in main]),
