@@ -43,7 +43,7 @@ def blend(
     cosines: Mapping[int, float],
     weight: float = COSINE_WEIGHT,
 ) -> tuple[Fused, ...]:
-    """weight · cosine + (1 - weight) · bm25 / (2.2 · Σ idf), best first; ties to the smaller id.
+    """Score weight · cosine + (1 - weight) · bm25 / (2.2 · Σ idf); best first, ties by id.
 
     Not normalised by question, so that a score means the same in every search. `cosines` has
     the cosines of lexical hits outside the vector list. A passage without a vector counts as the

@@ -1,0 +1,34 @@
+"""What was measured of one embedding model, or of keyword search alone, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SCRIPTS = ("zh", "ja", "en")
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A logistic regression: probability = 1 / (1 + e^-(bias + Σ weight · feature)).
+
+    A question is kept when its probability reaches `cut`.
+    """
+
+    bias: float
+    weights: Mapping[str, float]
+    cut: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Centring vectors by script, and how to tell an answer from a mere best match.
+
+    `question_means` and `passage_means` have the model's dimension; empty: nothing is
+    subtracted. `model_id` is "keyword" for searches without vectors.
+    """
+
+    model_id: str
+    same_language: Logistic
+    cross_language: Logistic
+    cosine_weight: float | None = None  # None: no blend was fitted, ranks are fused
+    question_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    passage_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
