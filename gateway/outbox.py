@@ -1,0 +1,211 @@
+"""Durable out: each API call we owe is written first, then sent once, in order per conversation."""
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from gateway.core.messages import (
+    IDEMPOTENT,
+    Conversation,
+    Delivered,
+    InboundMessage,
+    OutboundCall,
+    OutcomeUnknown,
+    Refused,
+    Reply,
+    RetryLater,
+    SendMethod,
+    SendOutcome,
+    TryOtherMethod,
+)
+from gateway.core.owed import final_frame, owed_calls
+from gateway.errors import ChannelError, GatewayError, StoreError
+from gateway.interfaces import Channel, Clock, DueCall, Inbox, Outbox
+
+log = structlog.get_logger()
+
+Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
+Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
+LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
+
+
+def _unwatched(_: str) -> None:
+    """No one looks at the state changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendingOptions:
+    """How hard a call is tried, and who watches."""
+
+    worker: str = "gateway"  # who claims; a second gateway has another name
+    concurrency: int = 8
+    attempts: int = 12  # with the pauses below: about a quarter of an hour
+    first_pause_s: float = 1.0
+    longest_pause_s: float = 300.0
+    call_timeout_s: float = 60.0  # above every client's own deadline; a hang is then in doubt
+    poll_s: float = 15.0  # rows nobody told us of: postponed by an earlier process
+    checkpoint: Checkpoint = _unwatched
+
+
+class OutboxSender:
+    """Writes the calls of a reply with the turn's end, and sends what is due."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        inbox: Inbox,
+        channels: Channels,
+        clock: Clock,
+        options: SendingOptions = SendingOptions(),
+    ) -> None:
+        self._outbox = outbox
+        self._inbox = inbox
+        self._channels = channels
+        self._clock = clock
+        self._options = options
+        self._checkpoint = options.checkpoint
+        self._wake = asyncio.Event()
+        self._due_at: dict[str, datetime] = {}  # what this process postponed
+        self._in_flight = 0
+        self._is_stopping = False
+
+    async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None:
+        """End the turn and owe its calls, in one transaction; a repeat changes nothing."""
+        now = self._clock.now()
+        channel = self._channel(message.conversation)
+        if channel is None:
+            raise ChannelError(f"no channel {message.conversation.lane}")
+        calls = owed_calls(turn_id, message, reply, channel.limits, now)
+        if calls and channel.method(calls[-1], now) is SendMethod.FRAME:
+            calls = (*calls[:-1], dataclasses.replace(calls[-1], extra=final_frame(reply)))
+        self._checkpoint("answering")
+        await self._inbox.answered(turn_id, calls, now)
+        self._checkpoint("answered")
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send until `stop`; begins with what a dead process left behind."""
+        for call_id in await self._outbox.recover(self._clock.now()):
+            log.warning("outcome of a call is unknown", call_id=call_id)
+        async with asyncio.TaskGroup() as calls:
+            while not self._is_stopping:
+                self._wake.clear()
+                for due in await self._claim():
+                    self._in_flight += 1
+                    calls.create_task(self._send(due))
+                await self._pause()
+
+    def stop(self) -> None:
+        """Begin nothing new; `run` returns when the calls in flight have their outcomes."""
+        self._is_stopping = True
+        self._wake.set()
+
+    def _channel(self, conversation: Conversation) -> Channel | None:
+        return self._channels.get((conversation.channel, conversation.account_name))
+
+    async def _claim(self) -> Sequence[DueCall]:
+        free = self._options.concurrency - self._in_flight
+        if free <= 0:
+            return ()
+        now = self._clock.now()
+        until = now + timedelta(seconds=2 * self._options.call_timeout_s)
+        try:
+            return await self._outbox.claim(self._options.worker, until, now, free)
+        except StoreError as error:
+            log.error("outbox cannot be read", code=error.code)  # noqa: TRY400 - no trace needed
+            return ()
+
+    async def _pause(self) -> None:
+        """Until somebody has news, a postponed call is due, or the poll for foreign rows is."""
+        next_due = min(self._due_at.values(), default=None)
+        wait_s = self._options.poll_s
+        if next_due is not None and self._in_flight < self._options.concurrency:
+            wait_s = min(wait_s, max(0.0, (next_due - self._clock.now()).total_seconds()))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._wake.wait()
+        now = self._clock.now()
+        self._due_at = {key: due for key, due in self._due_at.items() if due > now}
+
+    async def _send(self, due: DueCall) -> None:
+        try:
+            outcome = await self._attempt(due)
+            if outcome is not None:
+                await self._record(due, outcome)
+        finally:
+            self._in_flight -= 1
+            self._wake.set()
+
+    async def _attempt(self, due: DueCall) -> SendOutcome | None:
+        """None: nothing was written to a socket, and the claim runs out by itself."""
+        call = due.call
+        channel = self._channel(call.conversation)
+        if channel is None:
+            return Refused("channel is not configured")
+        # what went out by a one-time handle is only ever due again when it was not accepted
+        repeat = due.method if due.method in IDEMPOTENT else None
+        method = repeat or channel.method(call, self._clock.now())
+        self._checkpoint("before sending")
+        try:
+            await self._outbox.sending(call.id, method)
+        except StoreError as error:
+            log.error("call not sent", call_id=call.id, code=error.code)  # noqa: TRY400
+            return None
+        self._checkpoint("sending")
+        return await self._call(channel, call, method)
+
+    async def _call(self, channel: Channel, call: OutboundCall, method: SendMethod) -> SendOutcome:
+        try:
+            async with asyncio.timeout(self._options.call_timeout_s):
+                outcome = await channel.send(call, method)
+        except (GatewayError, OSError, TimeoutError) as error:
+            reason = type(error).__name__
+            in_doubt = RetryLater(None, reason), OutcomeUnknown(reason)
+            outcome = in_doubt[method not in IDEMPOTENT]
+        self._checkpoint("sent")
+        return outcome
+
+    async def _record(self, due: DueCall, outcome: SendOutcome) -> None:
+        """Keep trying: a sent call that nobody wrote down would be in doubt for no reason."""
+        while True:
+            try:
+                await self._write(due, outcome)
+            except StoreError as error:
+                log.error("outcome not recorded", call_id=due.call.id, code=error.code)  # noqa: TRY400
+                if self._is_stopping:
+                    return
+                await asyncio.sleep(self._options.first_pause_s)
+            else:
+                self._checkpoint("recorded")
+                return
+
+    async def _write(self, due: DueCall, outcome: SendOutcome) -> None:
+        call_id, now = due.call.id, self._clock.now()
+        match outcome:
+            case Delivered():
+                await self._outbox.sent(call_id, now)
+            case TryOtherMethod(reason):
+                await self._outbox.postpone(call_id, now, reason, without_handle=True)
+            case RetryLater(after_s, reason) if due.attempts < self._options.attempts:
+                until = now + self._wait(due.attempts, after_s)
+                await self._outbox.postpone(call_id, until, reason)
+                self._due_at[call_id] = until
+            case RetryLater(_, reason):
+                await self._give_up(call_id, "dead", f"given up: {reason}", now)
+            case Refused(reason):
+                await self._give_up(call_id, "dead", reason, now)
+            case OutcomeUnknown(reason):
+                await self._give_up(call_id, "unknown", reason, now)
+
+    async def _give_up(self, call_id: str, state: str, reason: str, now: datetime) -> None:
+        await self._outbox.give_up(call_id, state, reason, now)
+        log.error("call given up", call_id=call_id, state=state, reason=reason)
+
+    def _wait(self, attempts: int, after_s: float | None) -> timedelta:
+        pause_s = min(self._options.first_pause_s * 2**attempts, self._options.longest_pause_s)
+        return timedelta(seconds=min(max(pause_s, after_s or 0.0), LONGEST_RETRY_AFTER_S))
