@@ -46,13 +46,19 @@ class SignIn:
         self._clock = clock
         self._hasher = PasswordHasher()
         self._failures: dict[str, list[datetime]] = {}
+        self._nobodys_hash = ""  # made on first need: hashing takes its time
 
-    async def set_password(self, account_id: str, password: str) -> None:
-        """Hash with argon2id and store; ends the account's sessions."""
+    @staticmethod
+    def check_password(password: str) -> None:
+        """InvalidRequestError unless it is long enough."""
         if len(password) < MIN_PASSWORD:
             raise InvalidRequestError(
                 "password too short", reason=f"password: at least {MIN_PASSWORD} characters"
             )
+
+    async def set_password(self, account_id: str, password: str) -> None:
+        """Hash with argon2id and store; ends the account's sessions."""
+        self.check_password(password)
         hashed = await asyncio.to_thread(self._hasher.hash, password)
         await self._accounts.set_password_hash(account_id, hashed)
         await self._sessions.remove_all_of(account_id)
@@ -94,10 +100,13 @@ class SignIn:
 
     def _verify(self, stored: str | None, password: str) -> bool:
         """Take the same time whether or not the login exists."""
+        if stored is None and not self._nobodys_hash:
+            self._nobodys_hash = self._hasher.hash(secrets.token_urlsafe(TOKEN_BYTES))
         try:
-            return self._hasher.verify(stored or _UNKNOWN_LOGIN, password) and stored is not None
+            self._hasher.verify(stored or self._nobodys_hash, password)
         except (VerificationError, InvalidHashError):
             return False
+        return stored is not None
 
     def _throttle(self, login: str, now: datetime) -> None:
         recent = [at for at in self._failures.get(login, []) if now - at < WINDOW]
@@ -109,6 +118,3 @@ class SignIn:
             raise GatewayError("sign-in throttled", code="too_many_requests")
         if len(self._failures) > TOUCHED_LOGINS:  # somebody tries names: forget the oldest
             self._failures.pop(next(iter(self._failures)))
-
-
-_UNKNOWN_LOGIN = PasswordHasher().hash(secrets.token_urlsafe(TOKEN_BYTES))

@@ -35,6 +35,11 @@ class Conversation:
         return f"{self.channel}/{self.account_name}/{self.id}"
 
 
+def web_chat(account_id: str, name: str) -> Conversation:
+    """A signed-in account's own web chat conversation; nobody else's name can lead to it."""
+    return Conversation("webchat", "web", f"{account_id}.{name}", is_direct=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file the platform holds; `handle` is what the channel needs to fetch it."""

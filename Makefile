@@ -1,0 +1,73 @@
+# `make demo` and `make test` are all a newcomer needs; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+DEMO_HOME := .demo/home
+export ASK
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo check test prove bench mutate lock format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+# ------------------------------------------------------------------ environment
+
+$(VENV)/made.stamp:
+	@docs/tools/make-venv "$(PYTHON)" "$(VENV)"
+	touch $@
+
+$(VENV)/runtime.stamp: requirements.lock pyproject.toml | $(VENV)/made.stamp
+	@echo "installing the pinned packages …"
+	$(PY) -m pip install -q --require-hashes -r requirements.lock
+	$(PY) -m pip install -q --no-deps --no-build-isolation -e .
+	docs/tools/need-debian libseccomp2 'ldconfig -p | grep -q libseccomp.so.2'
+	touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp
+	@echo "installing the pinned test packages …"
+	$(PY) -m pip install -q --require-hashes -r requirements-dev.lock
+	docs/tools/need-debian chromium 'command -v chromium'
+	touch $@
+
+setup: $(VENV)/dev.stamp  ## make .venv with all that development and tests need
+
+# ------------------------------------------------------------------ the product
+
+demo: $(VENV)/runtime.stamp  ## a fictional company, ready to ask; with ASK="…" one answer and out
+	@$(PY) -m gateway demo --home $(DEMO_HOME) $${ASK:+--ask "$$ASK"}
+
+# ------------------------------------------------------------------ checks
+
+check: $(VENV)/dev.stamp  ## format, lint, imports, types
+	@$(VENV)/bin/ruff format --check -q .
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	$(VENV)/bin/mypy
+
+test: check  ## check, and every test, the long proofs as a sample
+	@$(PY) -m gateway model install multilingual-e5-small --models .demo/models
+	$(VENV)/bin/pytest -q -n 2 --dist worksteal
+
+prove: $(VENV)/dev.stamp  ## the long proofs whole
+	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal
+
+bench: $(VENV)/dev.stamp  ## measurements, each a ratio to a baseline of the same run
+	@for file in embedding webhook turn store; do $(PY) -m bench.$$file; done
+
+mutate: $(VENV)/dev.stamp  ## mutation tests on the rules that guard permissions and evidence
+	@$(PY) -m tests.mutation
+
+format: $(VENV)/dev.stamp  ## format and fix what can be fixed
+	@$(VENV)/bin/ruff check -q --fix . ; $(VENV)/bin/ruff format -q .
+
+lock: $(VENV)/dev.stamp  ## resolve pyproject.toml anew into the two lock files
+	@docs/tools/make-locks $(VENV)
+
+clean:  ## remove the environment and the demo
+	@rm -rf $(VENV) .demo

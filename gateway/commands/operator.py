@@ -1,0 +1,123 @@
+"""Operations from the command line: through a running gateway's socket, or in this process."""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from gateway import home as homes
+from gateway.app import App, SystemClock, open_app
+from gateway.errors import TABLE, GatewayError, HomeError
+from gateway.surfaces.local import LocalCall, local_caller
+from gateway.surfaces.local_signing import KEY_FILE, SOCKET, signature
+
+LOCK_WAIT_S = 30.0  # another command may hold the home for a moment
+LOCK_RETRY_S = 0.1
+CALL_TIMEOUT_S = 600.0
+
+
+class RemoteError(GatewayError):
+    """The gateway refused; its sentence is shown as it came."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message, code=code if code in TABLE else "internal")
+        self.message = message
+
+
+class Operator(Protocol):
+    """Runs one operation, as an account where one is named."""
+
+    async def call(self, method: str, params: dict[str, Any], as_account: str | None) -> Any: ...
+
+
+class ThroughSocket:
+    """Asks the gateway that is running on this home."""
+
+    def __init__(self, home: Path, key: bytes, language: str | None) -> None:
+        self._home = home
+        self._key = key
+        self._language = language
+
+    async def call(self, method: str, params: dict[str, Any], as_account: str | None) -> Any:
+        """Sign the call; RemoteError carries the gateway's own code and sentence."""
+        body = msgspec.json.encode(LocalCall(method, params, as_account, self._language))
+        at, nonce = SystemClock().now().isoformat(), secrets.token_hex(16)
+        headers = {
+            "X-Shutten-Time": at,
+            "X-Shutten-Nonce": nonce,
+            "X-Shutten-Signature": signature(self._key, "POST", "/rpc", body, at, nonce),
+        }
+        connector = aiohttp.UnixConnector(path=str(self._home / SOCKET))
+        timeout = aiohttp.ClientTimeout(total=CALL_TIMEOUT_S)
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
+            session.post("http://gateway/rpc", data=body, headers=headers) as response,
+        ):
+            answer = msgspec.json.decode(await response.read())
+        if "error" in answer:
+            raise RemoteError(answer["error"]["code"], answer["error"]["message"])
+        return answer["result"]
+
+
+class InProcess:
+    """Opens the home itself; nobody else may be using it meanwhile."""
+
+    def __init__(self, app: App, language: str | None) -> None:
+        self.app = app
+        self._language = language
+
+    async def call(self, method: str, params: dict[str, Any], as_account: str | None) -> Any:
+        """Run the operation here."""
+        call = LocalCall(method, params, as_account, self._language)
+        caller = await local_caller(self.app.store.accounts, call)
+        return await self.app.registry.call(caller, method, params)
+
+
+@asynccontextmanager
+async def operator(home: Path, language: str | None = None) -> AsyncIterator[Operator]:
+    """Whichever of the two is possible now."""
+    homes.require(home)
+    waited = 0.0
+    while True:
+        remote = _running(home, language)
+        if remote is not None:
+            yield remote
+            return
+        try:
+            with homes.lock(home):
+                async with open_app(home) as app:
+                    yield InProcess(app, language)
+                return
+        except HomeError as error:
+            if error.code != "home_in_use" or waited >= LOCK_WAIT_S:
+                raise
+        await asyncio.sleep(LOCK_RETRY_S)
+        waited += LOCK_RETRY_S
+
+
+def _running(home: Path, language: str | None) -> ThroughSocket | None:
+    try:
+        key = (home / KEY_FILE).read_bytes()
+    except FileNotFoundError:
+        return None
+    if not _answers(home / SOCKET):
+        return None
+    return ThroughSocket(home, key, language)
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens: after a kill the socket's file is still there."""
+    probe = socket.socket(socket.AF_UNIX)
+    try:
+        probe.connect(str(path))
+    except OSError:
+        return False
+    finally:
+        probe.close()
+    return True

@@ -1,0 +1,1 @@
+"""The demo: a fictional company with documents, people and one agent."""

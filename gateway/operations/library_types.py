@@ -1,0 +1,202 @@
+"""What the operations of the library take and give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway import catalogue
+from gateway.core.access import Collection, EmbeddingPolicy, Role, Sensitivity, SubjectKind
+from gateway.core.documents import Source
+from gateway.knowledge.desk import Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class NewCollection:
+    """A collection to be; a blank slug is made from the name."""
+
+    name: str
+    slug: str = ""
+    sensitivity: Sensitivity = Sensitivity.INTERNAL
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionChange:
+    """New settings; what is None stays. `version` is the one the editor loaded."""
+
+    collection: str
+    version: int
+    name: str | None = None
+    description: str | None = None
+    sensitivity: Sensitivity | None = None
+    department: str | None = None
+    embedding_policy: EmbeddingPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionReference:
+    """A collection by id or slug."""
+
+    collection: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionDeletion:
+    """A deletion, confirmed by typing the name."""
+
+    collection: str
+    confirm_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionView:
+    """A collection in somebody's list, with their role."""
+
+    id: str
+    slug: str
+    name: str
+    description: str
+    sensitivity: str
+    department: str
+    embedding_policy: str
+    version: int
+    role: str
+    sources: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrantLine:
+    """One subject's role; `subject_id` of a user may be a login name."""
+
+    subject_kind: SubjectKind
+    subject_id: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class GrantsChange:
+    """All grants of a collection, replaced as one batch."""
+
+    collection: str
+    version: int
+    grants: list[GrantLine]
+
+
+@dataclass(frozen=True, slots=True)
+class GrantsView:
+    """Who has which role, and the version to save against."""
+
+    collection_id: str
+    version: int
+    grants: list[GrantLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A document given as text."""
+
+    collection: str
+    title: str
+    text: str
+    kind: str = "paste"
+
+
+@dataclass(frozen=True, slots=True)
+class FileOnDisk:
+    """A file on this machine; the local operator only."""
+
+    collection: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReference:
+    """A source by id."""
+
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarningView:
+    """A warning with its sentence."""
+
+    code: str
+    message: str
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A document as people see it in the list."""
+
+    id: str
+    collection_id: str
+    title: str
+    kind: str
+    size_bytes: int
+    state: str
+    status_detail: str | None
+    error_code: str | None
+    error_message: str | None
+    warnings: list[WarningView]
+    passages: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A source, new or already there."""
+
+    source: SourceView
+    is_new: bool
+
+
+def source_view(source: Source, language: str | None) -> SourceView:
+    """A document with its error and warnings as sentences."""
+    return SourceView(
+        source.id,
+        source.collection_id,
+        source.title,
+        source.kind.value,
+        source.size_bytes,
+        source.state.value,
+        source.status_detail,
+        source.error_code,
+        catalogue.error_text(source.error_code, language) if source.error_code else None,
+        [
+            WarningView(
+                warning.code,
+                catalogue.text(
+                    f"ingest.warning_{warning.code}", language, pages=_pages(warning.pages)
+                ),
+                warning.pages,
+            )
+            for warning in source.warnings
+        ],
+        source.passages,
+        source.created_at,
+    )
+
+
+def _pages(pages: Sequence[int]) -> str:
+    shown = ", ".join(str(page) for page in pages[:20])
+    return f"{shown}, …" if len(pages) > 20 else shown
+
+
+def shelf_view(shelf: Shelf) -> CollectionView:
+    """A collection in a list, with the role of whoever looks."""
+    collection: Collection = shelf.collection
+    return CollectionView(
+        collection.id,
+        collection.slug,
+        collection.name,
+        collection.description,
+        collection.sensitivity.value,
+        collection.department,
+        collection.embedding_policy.value,
+        collection.version,
+        shelf.role.value,
+        shelf.sources,
+        shelf.passages,
+    )

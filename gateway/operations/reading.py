@@ -1,0 +1,267 @@
+"""`knowledge.search`, `knowledge.passages.get`, `knowledge.citations.*`: reading the library."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gateway.core.access import Account, Role
+from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.messages import web_chat
+from gateway.core.passages import Hit, Passage, SearchResult
+from gateway.core.scope import Scope
+from gateway.core.turns import TurnCitation
+from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
+from gateway.interfaces import Clock, Retriever, Sources, Turns
+from gateway.knowledge.desk import Desk
+from gateway.operations.table import Caller, Operation, Permission
+
+MOST_HITS = 20
+MOST_CONTEXT = 2
+MOST_TURNS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """`collections` (ids or slugs) only narrows; one that is missing or forbidden finds nothing."""
+
+    query: str
+    collections: list[str] = field(default_factory=list)
+    limit: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HitView:
+    """One passage found. Raw lexical scores go to admins only (DESIGN section 8.9)."""
+
+    chunk_id: str
+    source_id: str
+    collection_id: str
+    title: str
+    locator: str
+    text: str
+    score: float
+    lexical_rank: int | None
+    vector_rank: int | None
+    lexical_score: float | None
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """Hits best first and how they were found."""
+
+    hits: list[HitView]
+    mode: str
+    coverage: float
+    vector_unavailable: str | None
+    scan_capped: bool
+    is_relevant: bool
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRequest:
+    """A passage's id on the wire and how many neighbours to show each side."""
+
+    chunk_id: str
+    context: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PassageView:
+    """A passage with the text around it."""
+
+    chunk_id: str
+    source_id: str
+    title: str
+    locator: str
+    text: str
+    is_asked_for: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """A web chat conversation of the caller."""
+
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredCitation:
+    """A citation of an old reply: whole, or its title marked deleted, or nothing but n."""
+
+    turn_id: str
+    n: int
+    chunk_id: str | None = None
+    source_id: str | None = None
+    title: str | None = None
+    locator: str | None = None
+    excerpt: str | None = None
+    is_deleted: bool = False
+
+
+class Reading:
+    """What these operations share."""
+
+    def __init__(
+        self, desk: Desk, retriever: Retriever, turns: Turns, sources: Sources, clock: Clock
+    ) -> None:
+        self._desk = desk
+        self._retriever = retriever
+        self._turns = turns
+        self._sources = sources
+        self._clock = clock
+
+    async def search(self, caller: Caller, request: SearchRequest) -> SearchView:
+        """Search everything the account may read, or the named collections of it."""
+        account = _account(caller)
+        if not 1 <= request.limit <= MOST_HITS:
+            raise InvalidRequestError("limit", reason=f"limit: 1 to {MOST_HITS}")
+        scope = await self._narrowed(account, request.collections)
+        entry = AccessEntry(
+            AccessAction.SEARCH,
+            self._clock.now(),
+            account_id=account.id,
+            query=request.query[:QUERY_KEPT_CHARS],
+        )
+        result = await self._retriever.search(request.query, scope, request.limit, entry=entry)
+        return _search_view(result, with_raw_scores=account.is_admin)
+
+    async def passage(self, caller: Caller, request: PassageRequest) -> Sequence[PassageView]:
+        """Open a passage; the permission is checked anew at each opening."""
+        account = _account(caller)
+        if not request.chunk_id.isdecimal() or len(request.chunk_id) > 19:
+            raise NotFoundError(request.chunk_id)
+        passage_id = int(request.chunk_id)
+        entry = AccessEntry(
+            AccessAction.PASSAGE,
+            self._clock.now(),
+            account_id=account.id,
+            results=(request.chunk_id,),
+        )
+        found = await self._retriever.around(
+            await self._desk.scope(account),
+            passage_id,
+            min(max(request.context, 0), MOST_CONTEXT),
+            entry=entry,
+        )
+        return [_passage_view(passage, passage_id) for passage in found]
+
+    async def citations(
+        self, caller: Caller, request: SessionRequest
+    ) -> Sequence[RestoredCitation]:
+        """Restore the citations of an old conversation (FEATURES A19)."""
+        account = _account(caller)
+        scope = await self._desk.scope(account)
+        lane = web_chat(account.id, request.conversation_id).lane
+        turns = await self._turns.of_conversation(lane, MOST_TURNS)
+        return [
+            await self._restored(turn.id, citation, scope)
+            for turn in turns
+            for citation in turn.citations
+            if citation.is_cited
+        ]
+
+    async def _restored(
+        self, turn_id: str, citation: TurnCitation, scope: Scope
+    ) -> RestoredCitation:
+        known = await self._sources.title_of(citation.source_id)
+        if known is None or known[1] not in scope.collections:
+            return RestoredCitation(turn_id, citation.n)
+        title, _collection, is_deleted = known
+        if is_deleted:
+            return RestoredCitation(turn_id, citation.n, title=title, is_deleted=True)
+        return RestoredCitation(
+            turn_id,
+            citation.n,
+            str(citation.passage_id),
+            citation.source_id,
+            citation.title,
+            citation.locator,
+            citation.excerpt,
+        )
+
+    async def _narrowed(self, account: Account, references: Sequence[str]) -> Scope:
+        scope = await self._desk.scope(account)
+        if not references:
+            return scope
+        named = set()
+        for reference in references:
+            try:
+                named.add((await self._desk.require(account, reference, Role.VIEWER)).id)
+            except NotFoundError:  # absent and forbidden narrow alike: to nothing of that name
+                continue
+        return scope.narrow(frozenset(named))
+
+
+def _account(caller: Caller) -> Account:
+    if caller.account is None:
+        raise NotSignedInError
+    return caller.account
+
+
+def _search_view(result: SearchResult, *, with_raw_scores: bool) -> SearchView:
+    return SearchView(
+        [_hit_view(hit, with_raw_scores=with_raw_scores) for hit in result.hits],
+        result.mode.value,
+        round(result.coverage, 4),
+        result.vector_unavailable,
+        result.scan_capped,
+        result.relevance.is_relevant,
+        round(result.relevance.probability, 4),
+    )
+
+
+def _hit_view(hit: Hit, *, with_raw_scores: bool) -> HitView:
+    passage = hit.passage
+    return HitView(
+        str(passage.id),
+        passage.source_id,
+        passage.collection_id,
+        passage.title,
+        passage.locator.label(),
+        passage.text,
+        hit.score,
+        hit.lexical_rank,
+        hit.vector_rank,
+        hit.lexical_score if with_raw_scores else None,
+        hit.cosine,
+    )
+
+
+def _passage_view(passage: Passage, asked_for: int) -> PassageView:
+    return PassageView(
+        str(passage.id),
+        passage.source_id,
+        passage.title,
+        passage.locator.label(),
+        passage.text,
+        passage.id == asked_for,
+    )
+
+
+def operations(reading: Reading) -> tuple[Operation, ...]:
+    """The rows of reading."""
+    signed_in = Permission.SIGNED_IN
+    return (
+        Operation(
+            "knowledge.search",
+            "Search the documents one may read.",
+            signed_in,
+            SearchRequest,
+            reading.search,
+        ),
+        Operation(
+            "knowledge.passages.get",
+            "Open a passage with its neighbours.",
+            signed_in,
+            PassageRequest,
+            reading.passage,
+        ),
+        Operation(
+            "knowledge.citations.for_session",
+            "Restore the citations of a web chat conversation.",
+            signed_in,
+            SessionRequest,
+            reading.citations,
+        ),
+    )
