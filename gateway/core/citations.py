@@ -1,19 +1,101 @@
-"""Citation marks: which brackets of a text point at a presented passage, and in what form."""
+"""Citations: keep the marks that point at a presented passage, in one form; delete the others."""
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-_BLANK = r"[ \t\u00a0\u3000\u200b-\u200d\u2060\ufeff]*+"
-_NUMBER = r"\^?[0-9０-９]++"
-_JOINT = r"[,，､、;；\-‐‑–—−－~〜～]"
-_BODY = rf"{_BLANK}{_NUMBER}(?:{_BLANK}{_JOINT}{_BLANK}{_NUMBER})*+{_BLANK}(?:†[^\[\]【】［］〔〕\n]*+)?+"
-_MARK = re.compile(rf"\[\[{_BODY}\]\]|\\?\[{_BODY}\\?\]|【{_BODY}】|［{_BODY}］|〔{_BODY}〕")
+from gateway.core import markdown, marks
+from gateway.core.passages import Passage
+
 _LOOKALIKE = str.maketrans("[]［］【】〔〕", "〚〛〚〛〖〗〘〙")
+_ESCAPED = re.compile(marks.MARK)
+_ESCAPED_IN_CODE = re.compile(rf"(?<![A-Za-z\])])(?:{marks.MARK})++")
+_PARTIAL = re.compile(r"(?:\\?\[{1,2}|[【［〔])[^\[\]【】［］〔〕\n]*\Z")
+HELD_BACK = 12  # characters a stream may lag behind (faults 47)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A reply with its marks checked; `cited` by the turn's own n, `dropped` numbers made up."""
+
+    text: str
+    cited: Mapping[int, Passage]
+    dropped: int
+
+
+def rewrite(draft: str, presented: Mapping[int, Passage]) -> CitedText:
+    """The draft with every mark as `[n]`, or gone with its leading blanks if it was made up.
+
+    Numbers are never changed (FEATURES A17). What is no citation (code, links, `第[2]條`; see
+    `marks.find`) stays as it is. Time is linear in the draft.
+    """
+    first = _rewrite(draft, presented, lambda mark: "")
+    if not first.dropped:
+        return first
+    # Deleting may join what stood around a mark into a new one: [9[8]] leaves [9].
+    second = _rewrite(first.text, presented, lambda mark: mark.translate(_LOOKALIKE))
+    return CitedText(second.text, {**first.cited, **second.cited}, first.dropped)
+
+
+def _rewrite(
+    draft: str, presented: Mapping[int, Passage], instead: Callable[[str], str]
+) -> CitedText:
+    cited: dict[int, Passage] = {}
+    out: list[str] = []
+    at = dropped = 0
+    lead, is_glued, is_shown = "", False, False  # of a group: marks with only blanks between them
+    for mark in marks.find(draft):
+        words = draft[at : mark.start].rstrip(marks.BLANKS)
+        is_first = bool(words) or not out
+        if is_first or is_shown:
+            lead, is_glued = draft[at + len(words) : mark.start], mark.is_glued
+        kept = [n for n in mark.numbers if n in presented]
+        cited.update(zip(kept, map(presented.__getitem__, kept), strict=True))
+        dropped += len(mark.numbers) - len(kept)
+        shown = "".join(f"[{n}]" for n in kept) or instead(draft[mark.start : mark.end])
+        if shown and not lead and is_glued:
+            lead = " "  # `days【1】` as `days[1]` would read as an index
+        out += [words, lead + shown if shown else ""]
+        is_shown = bool(shown) or (is_shown and not is_first)
+        at = mark.end
+    return CitedText("".join(out) + draft[at:], cited, dropped)
 
 
 def escape_marks(text: str) -> str:
     """A passage's text with its own citation-looking marks made harmless, before a model reads it.
 
-    `[3]` becomes `〚3〛`, `【3】` becomes `〖3〗`, `〔3〕` becomes `〘3〙` (faults 46): visibly close, and
-    never read as a citation if the model quotes it.
+    `[3]` becomes `〚3〛`, `【3】` `〖3〗` and `〔3〕` `〘3〙` (faults 46): visibly close, and never
+    a citation should the model quote it. Only an index in code, `arr[1]`, stays.
     """
-    return _MARK.sub(lambda mark: mark[0].translate(_LOOKALIKE), text)
+    out: list[str] = []
+    at = 0
+    for start, end in markdown.prose(text):
+        out += [_escape(_ESCAPED_IN_CODE, text[at:start]), _escape(_ESCAPED, text[start:end])]
+        at = end
+    return "".join(out) + _escape(_ESCAPED_IN_CODE, text[at:])
+
+
+def _escape(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: match[0].translate(_LOOKALIKE), text)
+
+
+class StreamFilter:
+    """Passes a model's deltas on without ever showing half a mark.
+
+    The deltas are a preview: the finished, rewritten text replaces them (DESIGN section 8.17).
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What may be shown now; at most HELD_BACK characters stay behind."""
+        text = self._held + text
+        partial = _PARTIAL.search(text[-HELD_BACK:])
+        self._held = partial[0] if partial else ""
+        return text[: len(text) - len(self._held)]
+
+    def close(self) -> str:
+        """The rest, when the model has finished."""
+        held, self._held = self._held, ""
+        return held
