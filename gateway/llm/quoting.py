@@ -1,0 +1,145 @@
+"""Which sentences of some passages answer a question, by what they share with it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gateway.core.passage_block import ShownPassage
+from gateway.llm.asked_for import AskedFor, Term, amounts, asked_for, with_digits, words
+from gateway.llm.readable import Kind, Unit, units
+
+MOST_QUOTES = 4
+MOST_BEST = 3
+ENOUGH = 0.45  # share of the question's words, where nobody said the passages are relevant
+_NEAR_BEST = 0.85
+_ABBREVIATED = 0.6
+_ABOUT = 0.6  # a word that stands in the heading only
+_ANSWERS = 0.9  # a word that stands in the FAQ question right above
+_EXPECTED = 0.25
+_SUSPECT = 0.5
+_FIRST = 0.1  # the first passage is the nearest one by search; the next ones get less
+_LONG_CHARS = 2_000.0
+
+_OPENS_LIST = re.compile(r"(?:[：:]|如下|下列|as follows|following)\s*\Z")
+_LEANS_BACK = re.compile(
+    r"(?:其|此|該|前項|前述|上述|但|惟|同上|それ|これ|その|この|ただし|なお"
+    r"|(?:It|This|They|These|However)\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """One sentence to show, from passage n."""
+
+    n: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """A unit with its place and how well it answers."""
+
+    passage: int  # index, best first
+    at: int
+    unit: Unit
+    share: float  # of the question's words
+    value: float
+    shared: frozenset[str]
+
+
+def quotes(
+    question: str, passages: Sequence[ShownPassage], *, are_relevant: bool
+) -> tuple[Quote, ...]:
+    """One to MOST_QUOTES sentences, those of the most useful passage first; () if nothing fits.
+
+    `are_relevant`: a search has already judged that the passages answer the question; then the
+    nearest sentence is shown even if it uses other words.
+    """
+    asked = asked_for(question)
+    parted = [units(passage) for passage in passages]
+    rated = [
+        _rate(asked, unit, passage, at)
+        for passage, group in enumerate(parted)
+        for at, unit in enumerate(group)
+        if unit.kind in (Kind.SENTENCE, Kind.ROW)
+    ]
+    best = max(rated, key=lambda each: each.value, default=None)
+    if best is None or best.share < (0.0 if are_relevant else ENOUGH):
+        return ()
+    chosen = _with_neighbours(_best(rated, best), parted)
+    return tuple(Quote(passages[passage].n, parted[passage][at].text) for passage, at in chosen)
+
+
+def _rate(asked: AskedFor, unit: Unit, passage: int, at: int) -> _Rated:
+    own = _matches(asked.terms, unit.folded)
+    about = _matches(asked.terms, unit.about)
+    lent = _ANSWERS if unit.follows_question else _ABOUT
+    total = sum(term.weight for term in asked.terms) or 1.0
+    share = sum(
+        term.weight * max(mine, lent * theirs)
+        for term, mine, theirs in zip(asked.terms, own, about, strict=True)
+    )
+    share /= total
+    value = share + _FIRST / (passage + 1) - min(0.15, len(unit.text) / _LONG_CHARS)
+    if share > 0 and asked.expected is not None and asked.expected.search(unit.folded):
+        value += _EXPECTED
+    if unit.is_suspect:
+        value *= _SUSPECT
+    shared = frozenset(term.text for term, mine in zip(asked.terms, own, strict=True) if mine)
+    return _Rated(passage, at, unit, share, value, shared)
+
+
+def _matches(terms: Sequence[Term], folded: str) -> list[float]:
+    text = with_digits(folded)
+    known = amounts(text) | words(text)
+    return [_match(term, text, known) for term in terms]
+
+
+def _match(term: Term, text: str, known: frozenset[str]) -> float:
+    if term.text in known or (not term.text.isascii() and term.text in text):
+        return 1.0
+    if term.abbreviates is not None and term.abbreviates.search(text):
+        return _ABBREVIATED
+    return 0.0
+
+
+def _best(rated: Sequence[_Rated], best: _Rated) -> list[_Rated]:
+    """The best, then what is nearly as good or holds what the others lack; nothing twice."""
+    chosen = [best]
+    shared = set(best.shared)
+    texts = {_letters(best.unit)}
+    for each in sorted(rated, key=lambda one: -one.value):
+        is_near = each.value >= _NEAR_BEST * best.value and each.share > 0
+        adds = len(each.shared - shared) > 1 and each.value > best.value / 2
+        if len(chosen) == MOST_BEST or not (is_near or adds) or _letters(each.unit) in texts:
+            continue
+        chosen.append(each)
+        shared |= each.shared
+        texts.add(_letters(each.unit))
+    return chosen
+
+
+def _letters(unit: Unit) -> str:
+    return "".join(filter(str.isalnum, unit.folded))
+
+
+def _with_neighbours(
+    chosen: Sequence[_Rated], parted: Sequence[Sequence[Unit]]
+) -> list[tuple[int, int]]:
+    """Places to quote: passages by their best sentence, each in reading order."""
+    places: dict[tuple[int, int], None] = {}
+    for each in chosen:
+        for at in _around(each, parted[each.passage]):
+            if len(places) < MOST_QUOTES:
+                places.setdefault((each.passage, at))
+    order = list(dict.fromkeys(passage for passage, _ in places))
+    return sorted(places, key=lambda place: (order.index(place[0]), place[1]))
+
+
+def _around(each: _Rated, group: Sequence[Unit]) -> Iterator[int]:
+    yield each.at
+    before = each.at - 1
+    if _LEANS_BACK.match(each.unit.text) and before >= 0 and group[before].kind is Kind.SENTENCE:
+        yield before
+    if _OPENS_LIST.search(each.unit.text):
+        yield from range(each.at + 1, min(each.at + 3, len(group)))
