@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SCRIPTS = ("zh", "ja", "en")
-
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
@@ -22,13 +20,14 @@ class Logistic:
 class Calibration:
     """Centring vectors by script, and how to tell an answer from a mere best match.
 
-    `question_means` and `passage_means` have the model's dimension; empty: nothing is
-    subtracted. `model_id` is "keyword" for searches without vectors.
+    `question_means` and `passage_means` have the model's dimension; a script without one is not
+    centred. `model_id` is "keyword" for searches without vectors.
     """
 
     model_id: str
     same_language: Logistic
-    cross_language: Logistic
-    cosine_weight: float | None = None  # None: no blend was fitted, ranks are fused
+    cross_language: Logistic  # question and best passage are of different scripts
+    vector_only: Logistic
+    cosine_weight: float | None = None  # None: no blend was fitted, so ranks are fused
     question_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     passage_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

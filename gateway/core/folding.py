@@ -63,6 +63,11 @@ class Folded:
     offsets: tuple[int, ...]
 
 
+def storable(text: str) -> str:
+    """The text with blanks for NUL and lone surrogates, which neither database nor model takes."""
+    return _UNSTORABLE.sub(" ", text)
+
+
 def match_text(text: str) -> str:
     """NFKC, lower case, CJK radicals and traditional forms folded letter by letter, accents off.
 
@@ -70,8 +75,7 @@ def match_text(text: str) -> str:
     """
     if text.isascii():
         return text.lower().replace("\0", " ")
-    storable = _UNSTORABLE.sub(" ", text)
-    return unicodedata.normalize("NFKC", storable).lower().translate(_FOLDED)
+    return unicodedata.normalize("NFKC", storable(text)).lower().translate(_FOLDED)
 
 
 def fold(text: str) -> Folded:

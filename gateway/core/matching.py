@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from gateway.core.folding import Folded, fold, match_text
+from gateway.core.folding import Folded, fold, match_text, storable
 
 __all__ = [
     "MAX_PHRASES",
@@ -21,6 +21,7 @@ __all__ = [
     "query_terms",
     "script",
     "sentences",
+    "storable",
 ]
 
 TOKENISER_VERSION = 1  # raise it when `match_text` or `index_tokens` change: the index is rebuilt

@@ -1,0 +1,66 @@
+"""What the two lists brought for one question, and what follows from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gateway.core import fusion, relevance
+from gateway.core.calibration import Calibration, Logistic
+from gateway.core.fusion import Fused
+from gateway.core.matching import index_tokens, match_text, script
+from gateway.core.passages import Hit, NoVectors, Relevance
+from gateway.interfaces import LexicalHits
+from gateway.knowledge.vector_blocks import Nearest
+
+WEIGHED = 3  # best passages whose words are looked at for relevance
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Both lists of one search; `calibration` is of the model, or of keyword search."""
+
+    question: str
+    terms: tuple[str, ...]
+    lexical: LexicalHits
+    coverage: float
+    nearest: Nearest = field(default_factory=Nearest)
+    no_vectors: NoVectors | None = None
+    calibration: Calibration | None = None
+
+    @property
+    def idf(self) -> dict[str, float]:
+        counts, total = self.lexical.document_frequency, self.lexical.passages_total
+        return {term: relevance.idf(total, counts.get(term, 0)) for term in self.terms}
+
+    def ranked(self, *, by_rank: bool) -> tuple[Fused, ...]:
+        """The fused order; by reciprocal rank where that is asked for or no blend was fitted."""
+        weight = self.calibration.cosine_weight if self.calibration else None
+        if by_rank or weight is None:
+            return fusion.reciprocal_rank(self.lexical.hits, self.nearest.ranked)
+        return fusion.blend(
+            self.lexical.hits,
+            self.nearest.ranked,
+            idf_sum=sum(self.idf.values()),
+            cosines=self.nearest.cosines,
+            weight=weight,
+        )
+
+    def relevance(self, hits: Sequence[Hit]) -> Relevance:
+        """Whether the best hits answer the question; without a calibration never."""
+        if not hits or self.calibration is None:
+            return relevance.NOTHING_FOUND
+        best = hits[:WEIGHED]
+        evidence = relevance.Evidence(
+            idf=self.idf,
+            tokens=[set(index_tokens(match_text(hit.passage.text)).split()) for hit in best],
+            best=hits[0].passage.id,
+            lexical=self.lexical.hits,
+            vector=self.nearest.ranked,
+            cosine=hits[0].cosine,
+        )
+        return relevance.decide(relevance.features(evidence), self._rule(hits[0], self.calibration))
+
+    def _rule(self, best: Hit, calibration: Calibration) -> Logistic:
+        if not self.lexical.passages_total:  # the words were not looked up
+            return calibration.vector_only
+        is_same = script(self.question) == script(best.passage.text)
+        return calibration.same_language if is_same else calibration.cross_language

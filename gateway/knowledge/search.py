@@ -1,0 +1,192 @@
+"""Search and reading within a scope: two lists, one order, and what is known of its worth."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from gateway.core import fusion
+from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.calibration import Calibration
+from gateway.core.fusion import Fused
+from gateway.core.matching import QueryTerms, query_terms, script, storable
+from gateway.core.passages import Hit, NoVectors, Passage, SearchMode, SearchResult
+from gateway.core.relevance import NOTHING_FOUND
+from gateway.core.scope import Scope
+from gateway.errors import NotFoundError
+from gateway.interfaces import (
+    Audit,
+    Clock,
+    Encoder,
+    LexicalHits,
+    PassageIndex,
+    Vector,
+    VectorStore,
+)
+from gateway.knowledge.lists import Lists
+from gateway.knowledge.questions import Questions
+from gateway.knowledge.vectors import VectorIndex
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+LEXICAL_LIMIT = 400  # bm25 of what follows is too small to matter in the blend
+VECTOR_LIMIT = 150
+LOADED_AT_ONCE = 40
+
+Calibrations = Callable[[str], Calibration | None]
+KEYWORD = "keyword"  # the calibration for searches without vectors
+
+NOTHING = SearchResult((), SearchMode.KEYWORD_ONLY, 0.0, NOTHING_FOUND)
+NO_WORDS = LexicalHits((), 0, {})
+
+
+class Search:
+    """Implements the Retriever: scope before rank, evidence in the result, one log row a read."""
+
+    def __init__(
+        self,
+        index: PassageIndex,
+        vectors: VectorStore,
+        encoder: Encoder,
+        audit: Audit,
+        clock: Clock,
+        calibrations: Calibrations,
+    ) -> None:
+        """`calibrations` finds by model key, and under "keyword" the one without a model."""
+        self._index = index
+        self._vectors = vectors
+        self._questions = Questions(encoder, clock)
+        self._audit = audit
+        self._calibrations = calibrations
+        self._memory: VectorIndex | None = None
+
+    async def search(
+        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
+    ) -> SearchResult:
+        """At most `limit` passages of `scope`, best first; writes the access-log row."""
+        result = await self.find(query, scope, limit)
+        await self._record(entry, query, scope, [hit.passage.id for hit in result.hits])
+        return result
+
+    async def around(
+        self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
+    ) -> Sequence[Passage]:
+        """The passage and its neighbours; NotFoundError for absent and forbidden alike."""
+        passages = await self._index.around(scope, passage_id, context)
+        if all(passage.id != passage_id for passage in passages):
+            refused = replace(entry, action=AccessAction.DENIED)
+            await self._record(refused, entry.query, scope, [passage_id])
+            raise NotFoundError(f"passage {passage_id}")
+        await self._record(entry, entry.query, scope, [passage.id for passage in passages])
+        return passages
+
+    async def _record(
+        self, entry: AccessEntry, query: str, scope: Scope, results: Sequence[int]
+    ) -> None:
+        filled = replace(
+            entry,
+            query=storable(query[:QUERY_KEPT_CHARS]),
+            collections=tuple(sorted(scope.collections)),
+            results=tuple(str(passage_id) for passage_id in results),
+        )
+        await self._audit.record(filled)
+
+    async def find(
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        mode: SearchMode = SearchMode.HYBRID,
+        by_rank: bool = False,
+    ) -> SearchResult:
+        """Search without a log row. `by_rank` fuses by reciprocal rank instead of by scores."""
+        if scope.is_empty or not query_terms(query).terms:
+            return NOTHING
+        lists = await self._lists(query, scope, mode)
+        hits = await self._load(lists.ranked(by_rank=by_rank), scope, limit)
+        return SearchResult(
+            hits=hits,
+            mode=mode if lists.nearest.ranked else SearchMode.KEYWORD_ONLY,
+            coverage=lists.coverage,
+            relevance=lists.relevance(hits),
+            vector_unavailable=lists.no_vectors,
+        )
+
+    async def _lists(self, question: str, scope: Scope, mode: SearchMode) -> Lists:
+        """The question is embedded, in another process, while its words are looked up."""
+        terms = query_terms(question)
+        (lexical, total, having), vector = await _together(
+            self._look_up(terms, scope, mode), self._embed(question, mode)
+        )
+        lists = Lists(question, terms.terms, lexical, having / total if total else 0.0)
+        if not isinstance(vector, NoVectors) and vector is not None:
+            return await self._with_vectors(lists, vector, scope)
+        return replace(lists, no_vectors=vector, calibration=self._calibrations(KEYWORD))
+
+    async def _look_up(
+        self, terms: QueryTerms, scope: Scope, mode: SearchMode
+    ) -> tuple[LexicalHits, int, int]:
+        total, having = await self._index.searchable(scope, self._questions.model_key)
+        if mode is SearchMode.VECTOR_ONLY:
+            return NO_WORDS, total, having
+        lexical = await self._index.lexical(scope, terms.terms, LEXICAL_LIMIT, terms.phrases)
+        if terms.phrases and not lexical.hits:  # quotation marks for emphasis, not for the words
+            lexical = await self._index.lexical(scope, terms.terms, LEXICAL_LIMIT)
+        return lexical, total, having
+
+    async def _embed(self, question: str, mode: SearchMode) -> Vector | NoVectors | None:
+        return None if mode is SearchMode.KEYWORD_ONLY else await self._questions.embed(question)
+
+    async def _with_vectors(self, lists: Lists, vector: Vector, scope: Scope) -> Lists:
+        key = self._questions.model_key
+        calibration = self._calibrations(key)
+        if self._memory is None or self._memory.model_key != key:
+            self._memory = VectorIndex(self._vectors, key, calibration)
+        words = [passage_id for passage_id, _ in lists.lexical.hits]
+        nearest = await self._memory.nearest(
+            scope.collections, (vector, script(lists.question)), VECTOR_LIMIT, words
+        )
+        if not nearest.ranked:
+            reason = self._questions.note(NoVectors.NO_VECTORS_YET)
+            return replace(lists, no_vectors=reason, calibration=self._calibrations(KEYWORD))
+        return replace(
+            lists, nearest=nearest, calibration=calibration or self._calibrations(KEYWORD)
+        )
+
+    async def _load(self, ranked: Sequence[Fused], scope: Scope, limit: int) -> tuple[Hit, ...]:
+        """The best `limit` that still exist in the scope, at most three a source."""
+        loaded: dict[int, Passage] = {}
+        kept: tuple[int, ...] = ()
+        order = [found.passage_id for found in ranked]
+        for first in range(0, len(order), LOADED_AT_ONCE):
+            passages = await self._index.load(scope, order[first : first + LOADED_AT_ONCE])
+            loaded.update((passage.id, passage) for passage in passages)
+            sources = {passage_id: passage.source_id for passage_id, passage in loaded.items()}
+            kept = fusion.spread(order, sources, limit)
+            if len(kept) >= limit:
+                break
+        evidence = {found.passage_id: found for found in ranked}
+        return tuple(_hit(loaded[passage_id], evidence[passage_id]) for passage_id in kept)
+
+
+def _hit(passage: Passage, found: Fused) -> Hit:
+    return Hit(
+        passage=passage,
+        score=found.score,
+        lexical_rank=found.lexical_rank,
+        vector_rank=found.vector_rank,
+        lexical_score=found.lexical_score,
+        cosine=found.cosine,
+    )
+
+
+async def _together(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Both side by side; what one of them raises comes out as itself, not in a group."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            first, second = tasks.create_task(one), tasks.create_task(other)
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from group
+    return first.result(), second.result()
