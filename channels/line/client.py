@@ -30,7 +30,10 @@ SDK_MODULE = "linebot.v3.messaging"
 class LineClient:
     """One LINE account's way out. The SDK (48 MB, over a second of import) comes at first use."""
 
-    def __init__(self, access_token: Secret, api_base_url: str) -> None:
+    def __init__(
+        self, access_token: Secret, api_base_url: str, *, send_timeout_s: float = SEND_TIMEOUT_S
+    ) -> None:
+        self._send_timeout = _timeout(send_timeout_s)
         self._access_token = access_token
         self._api_base_url = api_base_url.rstrip("/")
         self._opening = asyncio.Lock()
@@ -44,7 +47,7 @@ class LineClient:
             {"replyToken": token, "messages": list(messages)}
         )
         return await self._outcome(
-            lambda: api.reply_message(request, _request_timeout=_timeout(SEND_TIMEOUT_S)),
+            lambda: api.reply_message(request, _request_timeout=self._send_timeout),
             OutcomeUnknown,
         )
 
@@ -54,7 +57,7 @@ class LineClient:
         request = self._sdk.PushMessageRequest.from_dict({"to": to, "messages": list(messages)})
         return await self._outcome(
             lambda: api.push_message(
-                request, x_line_retry_key=key, _request_timeout=_timeout(SEND_TIMEOUT_S)
+                request, x_line_retry_key=key, _request_timeout=self._send_timeout
             ),
             lambda reason: RetryLater(None, reason),
         )

@@ -1,6 +1,7 @@
 """From LINE's signed webhook bytes to verified messages; pure, event by event."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -107,16 +108,14 @@ def _header(headers: Mapping[str, str], name: str) -> str:
 
 
 def _events(body: bytes) -> Sequence[_Event]:
+    found = []
     try:
-        raws = _BODY.decode(body).events
+        for raw in _BODY.decode(body).events:
+            with contextlib.suppress(msgspec.ValidationError):
+                # an event of a shape we do not know is left out; its neighbours are still answered
+                found.append(_EVENT.decode(raw))
     except (msgspec.DecodeError, RecursionError):
         return _events_with_odd_strings(body)
-    found = []
-    for raw in raws:
-        try:
-            found.append(_EVENT.decode(raw))
-        except (msgspec.DecodeError, RecursionError):
-            continue  # an event of a shape we do not know; its neighbours are still answered
     return found
 
 
@@ -131,10 +130,8 @@ def _events_with_odd_strings(body: bytes) -> Sequence[_Event]:
         raise InvalidRequestError("LINE body has no list of events")
     found = []
     for event in events:
-        try:
+        with contextlib.suppress(msgspec.ValidationError, RecursionError):  # as above
             found.append(msgspec.convert(_joined(event), _Event))
-        except (msgspec.ValidationError, RecursionError):
-            continue  # as above
     return found
 
 
