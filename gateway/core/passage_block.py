@@ -105,5 +105,5 @@ def _visible(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = _BLANKS.sub(" ", escape_marks(_visible(text)).translate(_IN_HEADER)).strip()
-    return line[:TITLE_CHARS].rstrip()
+    line = _BLANKS.sub(" ", _visible(text)).translate(_IN_HEADER).strip()
+    return escape_marks(line[:TITLE_CHARS].rstrip())  # last: a joined line can make a new mark
