@@ -28,7 +28,6 @@ TOKENISER_VERSION = 1  # raise it when `match_text` or `index_tokens` change: th
 MAX_QUESTION_CHARS = 4_000  # what follows in a pasted page is not searched
 MAX_TERMS = 128
 MAX_PHRASES = 4
-MAX_PHRASE_TOKENS = 64
 MAX_TOKEN_CHARS = 64
 JOINER = "\ue000"  # private use: a token letter to FTS5's unicode61, and in nobody's text
 
@@ -39,7 +38,9 @@ _WORD = rf"(?:(?![{_CJK}])[^\W_])+"
 _RUNS = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>{_WORD}(?:[-_./+&'’]{_WORD})*)")
 _PIECES = re.compile(_WORD)
 _WRAPPED = re.compile(rf"(?<=[{_CJK}])[ \t]*\r?\n[ \t]*(?=[{_CJK}])")
-_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|「([^」\n]+)」|『([^』\n]+)』')
+_QUOTED = re.compile(  # bounded, or an opening mark would look for its end through everything
+    r'"([^"\n]{1,60})"|“([^”\n]{1,60})”|「([^」\n]{1,60})」|『([^』\n]{1,60})』'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def query_terms(question: str) -> QueryTerms:
     terms = islice(dict.fromkeys(_terms(folded)), MAX_TERMS)
     quoted = ("".join(filter(None, match.groups())) for match in _QUOTED.finditer(folded))
     phrases = (tuple(_stream(text)) for text in quoted)
-    kept = (phrase for phrase in phrases if 1 < len(phrase) <= MAX_PHRASE_TOKENS)
+    kept = (phrase for phrase in phrases if len(phrase) > 1)
     return QueryTerms(tuple(terms), tuple(islice(dict.fromkeys(kept), MAX_PHRASES)))
 
 
