@@ -1,0 +1,147 @@
+"""What an evaluation found: as the JSON report and as a table for people."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.catalogue import error_text, text
+from gateway.core.metrics import Figures, Outcome, Recall
+
+_COLUMNS = ("R@1", "R@5", "R@10", "MRR@10", "kept", "refused", "empty", "p50 ms", "p95 ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All figures; `modes` in the order they were asked for, the last one is judged."""
+
+    passages: int
+    passages_per_minute: float | None  # of making vectors; None without a model
+    vector_bytes: int
+    peak_rss_mb: float
+    k: int
+    modes: Mapping[str, Figures]
+    outcomes: Mapping[str, Sequence[Outcome]]  # by mode, in the order of the questions
+    skipped: Sequence[tuple[str, str]] = ()  # documents that could not be read, with the code
+    min_recall: float | None = None
+
+    @property
+    def judged(self) -> str:
+        """The last mode listed."""
+        return list(self.modes)[-1]
+
+    @property
+    def is_met(self) -> bool:
+        """Recall@k of the judged mode reaches `min_recall`, or nothing was asked."""
+        if self.min_recall is None:
+            return True
+        reached = self.modes[self.judged].recall_at_k
+        return reached is not None and reached >= self.min_recall
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of `--report`; `rank` and `refused` of a question are the judged mode's."""
+        report: dict[str, Any] = {
+            "passages": self.passages,
+            "passages_per_minute": _rounded(self.passages_per_minute, 1),
+            "vector_bytes": self.vector_bytes,
+            "peak_rss_mb": _rounded(self.peak_rss_mb, 1),
+            "modes": {mode: _mode(figures) for mode, figures in self.modes.items()},
+            "questions": list(self._questions()),
+        }
+        if self.skipped:
+            report["skipped"] = [{"source": name, "code": code} for name, code in self.skipped]
+        return report
+
+    def _questions(self) -> Iterator[dict[str, Any]]:
+        for row in zip(*self.outcomes.values(), strict=True):
+            judged = row[-1]
+            yield {
+                "id": judged.question_id,
+                "type": judged.type,
+                "answerable": judged.is_answerable,
+                "rank": judged.rank,
+                "refused": judged.is_refused,
+                "modes": {
+                    mode: {
+                        "rank": outcome.rank,
+                        "refused": outcome.is_refused,
+                        "latency_ms": _rounded(outcome.latency_ms, 2),
+                    }
+                    for mode, outcome in zip(self.outcomes, row, strict=True)
+                },
+            }
+
+    def write(self, path: Path) -> None:
+        """Write the JSON report; raises OSError."""
+        path.write_text(json.dumps(self.to_json(), ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+    def lines(self, language: str | None = None) -> Iterator[str]:
+        """The table for people."""
+        rate = "–" if self.passages_per_minute is None else f"{self.passages_per_minute:.0f}"
+        yield text(
+            "eval.summary",
+            language,
+            passages=self.passages,
+            rate=rate,
+            vectors=f"{self.vector_bytes / 1e6:.1f}",
+            memory=f"{self.peak_rss_mb:.0f}",
+        )
+        for name, code in self.skipped:
+            yield text("eval.skipped", language, name=name, reason=error_text(code, language))
+        yield f"{'':22}{'n':>5} " + " ".join(f"{column:>7}" for column in _COLUMNS)
+        for mode, figures in self.modes.items():
+            yield f"{mode:22}{figures.overall.n:5} " + _cells(figures.overall, figures)
+            for kind, recall in figures.by_type.items():
+                yield f"  {kind:20}{recall.n:5} " + _cells(recall)
+        if not self.is_met:
+            yield self._below(language)
+
+    def _below(self, language: str | None) -> str:
+        value = _cell(self.modes[self.judged].recall_at_k).strip()
+        wanted = f"{self.min_recall:g}"
+        return text("eval.below", language, mode=self.judged, k=self.k, value=value, wanted=wanted)
+
+
+def _mode(figures: Figures) -> dict[str, Any]:
+    return {
+        "overall": _recall(figures.overall),
+        "by_type": {kind: _recall(recall) for kind, recall in figures.by_type.items()},
+        "refused_share": _rounded(figures.refused_share),
+        "kept_share": _rounded(figures.kept_share),
+        "empty_share": _rounded(figures.empty_share),
+        "recall_at_k": _rounded(figures.recall_at_k),
+        "latency_ms": {
+            "p50": _rounded(figures.latency_p50_ms, 2),
+            "p95": _rounded(figures.latency_p95_ms, 2),
+        },
+    }
+
+
+def _recall(recall: Recall) -> dict[str, Any]:
+    return {
+        "recall_at_1": _rounded(recall.recall_at_1),
+        "recall_at_5": _rounded(recall.recall_at_5),
+        "recall_at_10": _rounded(recall.recall_at_10),
+        "mrr_at_10": _rounded(recall.mrr_at_10),
+        "n": recall.n,
+    }
+
+
+def _rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _cells(recall: Recall, figures: Figures | None = None) -> str:
+    values = [recall.recall_at_1, recall.recall_at_5, recall.recall_at_10, recall.mrr_at_10]
+    if figures:
+        values += [figures.kept_share, figures.refused_share, figures.empty_share]
+    cells = [_cell(value) for value in values]
+    if figures:
+        latencies = (figures.latency_p50_ms, figures.latency_p95_ms)
+        cells += [_cell(value, 1) for value in latencies]
+    return " ".join(cells)
+
+
+def _cell(value: float | None, digits: int = 3) -> str:
+    return f"{'–' if value is None else format(value, f'.{digits}f'):>7}"
