@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -140,7 +141,9 @@ class InboxLanes:
         place = row.message.conversation
         channel = self._channels.get((place.channel, place.account_name))
         try:
-            if channel is not None:
+            if row.attempts > self._options.reruns + 1:  # it took the whole process down each time
+                await self._failed(row, None)
+            elif channel is not None:
                 async with asyncio.timeout(self._options.turn_timeout_s):
                     await run_turn(row, channel)
             else:
@@ -157,15 +160,16 @@ class InboxLanes:
         except TimeoutError:
             log.warning("turn ran out of time", turn_id=row.id)
             await self._failed(row, None)
-        except Exception:  # the one boundary of this file: a bug must not stop the process
-            log.exception("turn crashed", turn_id=row.id)
+        except Exception as bug:  # noqa: BLE001 - the boundary: a bug must not stop the process
+            # where, not what: a traceback's values and an error's words may be people's texts
+            log.error("turn crashed", turn_id=row.id, error=type(bug).__name__, at=_place(bug))  # noqa: TRY400
             await self._failed(row, None)
 
     async def _failed(self, row: Claimed, error: GatewayError | None) -> None:
         """Back into its lane for a re-run, or the apology where there were enough of them."""
-        if row.attempts < self._options.reruns:
+        if row.attempts <= self._options.reruns:
             # the claim is held meanwhile: the lane waits, no other does
-            await asyncio.sleep(self._options.first_pause_s * 2**row.attempts)
+            await asyncio.sleep(self._options.first_pause_s * 2 ** (row.attempts - 1))
             await self._settled(row, lambda: self._inbox.release(row.id, failed=True))
         else:
             await self._settled(row, lambda: self._apologise(row, error))
@@ -196,6 +200,11 @@ class InboxLanes:
         language = await self._options.language_of(message)
         text = catalogue.text(key, language, **params)
         await self._replies.put(turn_id, message, Reply(turn_id, (text,), text))
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-4:]))
 
 
 def _is_for_us(message: InboundMessage) -> bool:

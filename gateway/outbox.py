@@ -24,7 +24,7 @@ from gateway.core.messages import (
     TryOtherMethod,
 )
 from gateway.core.owed import final_frame, owed_calls
-from gateway.errors import ChannelError, GatewayError, StoreError
+from gateway.errors import ChannelError, GatewayError, NotFoundError, StoreError
 from gateway.interfaces import Channel, Clock, DueCall, Inbox, Outbox
 
 log = structlog.get_logger()
@@ -153,8 +153,8 @@ class OutboxSender:
         self._checkpoint("before sending")
         try:
             await self._outbox.sending(call.id, method)
-        except StoreError as error:
-            log.error("call not sent", call_id=call.id, code=error.code)  # noqa: TRY400
+        except (StoreError, NotFoundError) as error:  # not found: it was settled meanwhile
+            log.warning("call not sent", call_id=call.id, code=error.code)
             return None
         self._checkpoint("sending")
         return await self._call(channel, call, method)
@@ -175,6 +175,9 @@ class OutboxSender:
         while True:
             try:
                 await self._write(due, outcome)
+            except NotFoundError:
+                log.info("call was settled meanwhile", call_id=due.call.id)
+                return
             except StoreError as error:
                 log.error("outcome not recorded", call_id=due.call.id, code=error.code)  # noqa: TRY400
                 if self._is_stopping:
@@ -207,5 +210,6 @@ class OutboxSender:
         log.error("call given up", call_id=call_id, state=state, reason=reason)
 
     def _wait(self, attempts: int, after_s: float | None) -> timedelta:
-        pause_s = min(self._options.first_pause_s * 2**attempts, self._options.longest_pause_s)
+        doubled_s = self._options.first_pause_s * 2 ** (attempts - 1)
+        pause_s = min(doubled_s, self._options.longest_pause_s)
         return timedelta(seconds=min(max(pause_s, after_s or 0.0), LONGEST_RETRY_AFTER_S))
