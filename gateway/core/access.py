@@ -158,6 +158,7 @@ class Audience:
     address: ChatAddress | None = None
     is_direct: bool = False
     upstream: "Audience | None" = None  # DELEGATED only
+    sender_id: str | None = None  # LINKED: whose link must still hold; None: any of that account
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,212 @@
+"""Collections on SQLite; a tombstoned one is absent from every statement here."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from gateway.core.access import Collection, EmbeddingPolicy, Role, Sensitivity, SubjectKind
+from gateway.core.audit import SecurityEvent
+from gateway.errors import ConflictError, NotFoundError
+from gateway.interfaces import Clock, Collections, Ids
+from gateway.store import counters
+from gateway.store.audit_rows import put_event
+from gateway.store.database import Database
+from gateway.store.grant_rows import INSERT_GRANT
+from gateway.store.job_rows import put_job
+from gateway.store.json_text import json_list
+from gateway.store.statements import Row, Statement, in_texts
+from gateway.store.tables.library import source_tombstones, sources
+from gateway.store.tables.people import collections
+from gateway.store.values import micros
+
+COLLECTION_COLUMNS = (
+    collections.c.id,
+    collections.c.no,
+    collections.c.slug,
+    collections.c.name,
+    collections.c.sensitivity,
+    collections.c.description,
+    collections.c.department,
+    collections.c.embedding_policy,
+    collections.c.version,
+)
+IS_LIVE = collections.c.removed_at.is_(None)
+
+_INSERT = Statement(
+    insert(collections).values(version=1, next_n=1),
+    columns=[
+        "id",
+        "slug",
+        "name",
+        "description",
+        "sensitivity",
+        "department",
+        "embedding_policy",
+    ],
+)
+_FIND = Statement(
+    select(*COLLECTION_COLUMNS).where(IS_LIVE, collections.c.id == bindparam("collection_id"))
+)
+_BY_SLUG = Statement(
+    select(*COLLECTION_COLUMNS).where(IS_LIVE, collections.c.slug == bindparam("name"))
+)
+_LIST = Statement(
+    select(*COLLECTION_COLUMNS)
+    .where(IS_LIVE, in_texts(collections.c.id, "ids"))
+    .order_by(collections.c.no)
+)
+_COUNTS = Statement(
+    select(
+        collections.c.id,
+        func.count(sources.c.id),
+        func.coalesce(func.sum(sources.c.passages), 0),
+    )
+    .join(sources, sources.c.collection_id == collections.c.id, isouter=True)
+    .where(IS_LIVE, in_texts(collections.c.id, "ids"))
+    .group_by(collections.c.id)
+)
+_UPDATE = Statement(
+    update(collections)
+    .where(IS_LIVE, collections.c.id == bindparam("collection_id"))
+    .values(
+        slug=bindparam("new_slug"),
+        name=bindparam("new_name"),
+        description=bindparam("new_description"),
+        sensitivity=bindparam("new_sensitivity"),
+        department=bindparam("new_department"),
+        embedding_policy=bindparam("new_embedding_policy"),
+        version=collections.c.version + 1,
+    )
+)
+_TOMBSTONE = Statement(
+    update(collections)
+    .where(IS_LIVE, collections.c.id == bindparam("collection_id"))
+    .values(removed_at=bindparam("at"))
+)
+_FORGET_TITLES = Statement(
+    update(source_tombstones)
+    .where(source_tombstones.c.collection_id == bindparam("gone"))
+    .values(title="")
+)
+
+
+def collection_of(row: Row) -> Collection:
+    """A row of COLLECTION_COLUMNS."""
+    return Collection(
+        id=row[0],
+        no=row[1],
+        slug=row[2],
+        name=row[3],
+        sensitivity=Sensitivity(row[4]),
+        description=row[5],
+        department=row[6],
+        embedding_policy=EmbeddingPolicy(row[7]),
+        version=row[8],
+    )
+
+
+def live_collection(connection: Connection, collection_id: str) -> Collection:
+    """The collection, or NotFoundError."""
+    row = _FIND.first(connection, collection_id=collection_id)
+    if row is None:
+        raise NotFoundError(f"collection {collection_id}")
+    return collection_of(row)
+
+
+class SqliteCollections:
+    """Collections; each change counts the generation on and may carry its security event."""
+
+    def __init__(self, database: Database, clock: Clock, ids: Ids) -> None:
+        self._database = database
+        self._clock = clock
+        self._ids = ids
+
+    async def create(
+        self, collection: Collection, owner_id: str, *, event: SecurityEvent | None = None
+    ) -> Collection:
+        values = _values(collection)
+
+        def unit(connection: Connection) -> Collection:
+            _refuse_taken(connection, collection)
+            _INSERT.run(connection, id=collection.id, **values)
+            INSERT_GRANT.run(
+                connection,
+                collection_id=collection.id,
+                subject_kind=SubjectKind.USER.value,
+                subject_id=owner_id,
+                role=Role.OWNER.value,
+            )
+            _changed(connection, event)
+            return live_collection(connection, collection.id)
+
+        return await self._database.write(unit)
+
+    async def find(self, collection_id: str) -> Collection | None:
+        row = await self._database.read(lambda c: _FIND.first(c, collection_id=collection_id))
+        return None if row is None else collection_of(row)
+
+    async def find_by_slug(self, slug: str) -> Collection | None:
+        row = await self._database.read(lambda c: _BY_SLUG.first(c, name=slug))
+        return None if row is None else collection_of(row)
+
+    async def list(self, ids: frozenset[str]) -> Sequence[Collection]:
+        rows = await self._database.read(lambda c: _LIST.all(c, ids=json_list(ids)))
+        return [collection_of(row) for row in rows]
+
+    async def counts(self, ids: frozenset[str]) -> Mapping[str, tuple[int, int]]:
+        rows = await self._database.read(lambda c: _COUNTS.all(c, ids=json_list(ids)))
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    async def replace(
+        self, collection: Collection, *, version: int, event: SecurityEvent | None = None
+    ) -> Collection:
+        values = {f"new_{name}": value for name, value in _values(collection).items()}
+
+        def unit(connection: Connection) -> Collection:
+            if live_collection(connection, collection.id).version != version:
+                raise ConflictError(f"collection {collection.id} moved on from {version}")
+            _refuse_taken(connection, collection)
+            _UPDATE.run(connection, collection_id=collection.id, **values)
+            _changed(connection, event)
+            return live_collection(connection, collection.id)
+
+        return await self._database.write(unit)
+
+    async def remove(self, collection_id: str, *, event: SecurityEvent | None = None) -> None:
+        """Puts the job `remove_collection` with it; nothing happens when it is gone already."""
+        now = micros(self._clock.now())
+        job_id = self._ids.new()
+
+        def unit(connection: Connection) -> None:
+            if _TOMBSTONE.run(connection, collection_id=collection_id, at=now):
+                _FORGET_TITLES.run(connection, gone=collection_id)
+                put_job(connection, job_id, "remove_collection", collection_id, now)
+                _changed(connection, event)
+
+        await self._database.write(unit)
+
+
+def _values(collection: Collection) -> dict[str, str]:
+    return {
+        "slug": collection.slug,
+        "name": collection.name,
+        "description": collection.description,
+        "sensitivity": collection.sensitivity.value,
+        "department": collection.department,
+        "embedding_policy": collection.embedding_policy.value,
+    }
+
+
+def _refuse_taken(connection: Connection, collection: Collection) -> None:
+    row = _BY_SLUG.first(connection, name=collection.slug)
+    if row is not None and row[0] != collection.id:
+        raise ConflictError(f"slug {collection.slug} is taken")
+
+
+def _changed(connection: Connection, event: SecurityEvent | None) -> None:
+    counters.add(connection, counters.GENERATION)
+    if event is not None:
+        put_event(connection, event)
+
+
+fits: type[Collections] = SqliteCollections

@@ -1,0 +1,98 @@
+"""The FTS5 index: contentless, over tokens made by core/matching.py; the only SQL by hand."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection
+
+from gateway.core.matching import JOINER, index_tokens
+from gateway.store.json_text import json_list
+from gateway.store.statements import Row, raw
+from gateway.store.values import clean
+
+_ADD = "INSERT INTO passage_index(rowid, tokens) VALUES (?, ?)"
+_REMOVE = "INSERT INTO passage_index(passage_index, rowid, tokens) VALUES ('delete', ?, ?)"
+_OPTIMIZE = "INSERT INTO passage_index(passage_index) VALUES ('optimize')"
+_EMPTY = "INSERT INTO passage_index(passage_index) VALUES ('delete-all')"
+_CHECK = "INSERT INTO passage_index(passage_index) VALUES ('integrity-check')"
+# bm25 is reckoned for the rows that pass the filter only; ORDER BY rank would do all of them.
+_SEARCH = (
+    "SELECT rowid, bm25(passage_index) AS score FROM passage_index "
+    "WHERE passage_index MATCH ? AND {scope} ORDER BY score, rowid LIMIT ?"
+)
+_IN_RANGE = "rowid BETWEEN ? AND ?"  # one collection: FTS5 itself skips to the range
+_IN_SOME = "(rowid >> 32) IN (SELECT value FROM json_each(?))"
+_FREQUENCIES = "SELECT term, doc FROM passage_terms WHERE term IN (SELECT value FROM json_each(?))"
+_ROWS = "SELECT count(*) FROM passage_index_docsize"
+
+
+def add(connection: Connection, rows: Iterable[tuple[int, str]]) -> None:
+    """Rows of (passage id, index tokens)."""
+    raw(connection).executemany(_ADD, rows)
+
+
+def remove(connection: Connection, gone: Iterable[Row]) -> None:
+    """Rows of (passage id, match text); a contentless index forgets only the exact old tokens."""
+    raw(connection).executemany(_REMOVE, ((row, index_tokens(text)) for row, text in gone))
+
+
+def optimize(connection: Connection) -> None:
+    """Merge all segments: only so do the terms of deleted passages leave the file (8.9)."""
+    raw(connection).execute(_OPTIMIZE)
+
+
+def empty(connection: Connection) -> None:
+    raw(connection).execute(_EMPTY)
+
+
+def check(connection: Connection) -> None:
+    """DatabaseError when the index is broken in itself."""
+    raw(connection).execute(_CHECK)
+
+
+def rows(connection: Connection) -> int:
+    count: int = raw(connection).execute(_ROWS).fetchone()[0]
+    return count
+
+
+def search(connection: Connection, nos: Sequence[int], match: str, limit: int) -> list[Row]:
+    """(passage id, bm25 as SQLite gives it: lower is better) within the collections `nos`."""
+    if len(nos) == 1:
+        low = nos[0] << 32
+        scope, values = _IN_RANGE, (low, low | 0xFFFFFFFF)
+    else:
+        scope, values = _IN_SOME, (json_list(nos),)  # type: ignore[assignment]
+    found: list[Row] = (
+        raw(connection).execute(_SEARCH.format(scope=scope), (match, *values, limit)).fetchall()
+    )
+    return found
+
+
+def frequencies(connection: Connection, terms: Iterable[str]) -> dict[str, int]:
+    """In how many passages of the whole table each term stands; terms nowhere are left out."""
+    return dict(raw(connection).execute(_FREQUENCIES, (json_list(terms),)).fetchall())
+
+
+def match_query(terms: Sequence[str], phrases: Sequence[Sequence[str]]) -> str | None:
+    """Any of the terms and every one of the phrases; nothing in them is an operator.
+
+    The words of a phrase count as terms too, so that a phrase alone is enough. None: nothing
+    that could be in the index.
+    """
+    required = [kept for kept in (words(phrase) for phrase in phrases) if kept]
+    wanted = list(dict.fromkeys([*words(terms), *(word for each in required for word in each)]))
+    if not wanted:
+        return None
+    any_of = " OR ".join(_quoted(word) for word in wanted)
+    if not required:
+        return any_of
+    return " AND ".join([*(_quoted(" ".join(each)) for each in required), f"({any_of})"])
+
+
+def words(terms: Iterable[str]) -> list[str]:
+    """Those that can be a token at all: an empty string in quotes would match nothing."""
+    cleaned = (clean(term).replace("\0", " ") for term in terms)
+    return [term for term in cleaned if any(c.isalnum() or c == JOINER for c in term)]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

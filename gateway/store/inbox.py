@@ -1,0 +1,207 @@
+"""The durable inbox on SQLite: stored before the webhook is answered, one lane a conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, or_, select, update
+
+from gateway.core.messages import InboundMessage, OutboundCall
+from gateway.errors import NotFoundError
+from gateway.interfaces import Claimed, Clock, Inbox
+from gateway.store.database import Database
+from gateway.store.message_text import decode_message, encode_message
+from gateway.store.outbox_rows import DELETE_SENT, FORGET_TEXT, INSERT_CALL, row_of
+from gateway.store.statements import Statement, literal
+from gateway.store.tables.inbox import dedupe, inbox
+from gateway.store.values import micros
+
+_BUSY, _DONE = literal("busy"), literal("done")
+_RUNNING, _WAITING = literal("running"), literal("waiting")
+_IS_OPEN = inbox.c.state != _DONE  # written as in the partial index, or SQLite passes it by
+_lane_other = inbox.alias()
+
+_SEE = Statement(
+    insert(dedupe).prefix_with("OR IGNORE", dialect="sqlite"), columns=["account", "key", "at"]
+)
+_OPEN_IN_LANE = Statement(
+    select(func.count())
+    .select_from(inbox)
+    .where(inbox.c.lane == bindparam("lane"), _IS_OPEN, inbox.c.state.in_((_WAITING, _RUNNING)))
+)
+_INSERT = Statement(
+    insert(inbox).values(attempts=0, failures=0),
+    columns=["id", "lane", "state", "payload", "received_at"],
+)
+_EXPIRE = Statement(
+    update(inbox)
+    .where(_IS_OPEN, inbox.c.state == _RUNNING, inbox.c.claimed_until <= bindparam("now"))
+    .values(state=_WAITING, claimed_by=null(), claimed_until=null())
+)
+_NEXT = Statement(
+    select(inbox.c.id, inbox.c.payload, inbox.c.attempts)
+    .where(
+        _IS_OPEN,
+        inbox.c.state == _WAITING,
+        ~select(_lane_other.c.seq)
+        .where(
+            _lane_other.c.lane == inbox.c.lane,
+            _lane_other.c.state != _DONE,
+            or_(
+                _lane_other.c.state == _RUNNING,
+                and_(_lane_other.c.state == _WAITING, _lane_other.c.seq < inbox.c.seq),
+            ),
+        )
+        .exists(),
+    )
+    .order_by(inbox.c.seq)
+    .limit(bindparam("most"))
+)
+_CLAIM = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"))
+    .values(
+        state=_RUNNING,
+        attempts=inbox.c.attempts + 1,
+        claimed_by=bindparam("by"),
+        claimed_until=bindparam("until"),
+    )
+)
+_STATE = Statement(select(inbox.c.state, inbox.c.failures).where(inbox.c.id == bindparam("row_id")))
+_FINISH = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"))
+    .values(
+        state=_DONE,
+        payload=null(),
+        claimed_by=null(),
+        claimed_until=null(),
+        answered_at=bindparam("now"),
+    )
+)
+_RELEASE = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"), _IS_OPEN)
+    .values(
+        state=_WAITING,
+        claimed_by=null(),
+        claimed_until=null(),
+        failures=inbox.c.failures + bindparam("failed"),
+        attempts=func.max(0, inbox.c.attempts - 1 + bindparam("failed")),
+    )
+)
+_RECOVER = Statement(
+    update(inbox)
+    .where(_IS_OPEN, inbox.c.state.in_((_RUNNING, _BUSY)))
+    .values(state=_WAITING, claimed_by=null(), claimed_until=null())
+)
+_FORGET_ROWS = Statement(
+    delete(inbox).where(inbox.c.state == _DONE, inbox.c.answered_at < bindparam("before"))
+)
+_FORGET_KEYS = Statement(delete(dedupe).where(dedupe.c.at < bindparam("before")))
+
+
+class SqliteInbox:
+    """Rows of inbox.db: waiting | running | busy -> done; the message is wiped when answered."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def put(
+        self, rows: Sequence[tuple[str, InboundMessage]], lane_limit: int
+    ) -> Sequence[str]:
+        written = [_Written(row_id, each, encode_message(each)) for row_id, each in rows]
+        seen_at = micros(self._clock.now())
+        return await self._database.write(
+            lambda connection: [_put(connection, row, seen_at, lane_limit) for row in written]
+        )
+
+    async def claim(self, by: str, until: datetime, now: datetime, limit: int) -> Sequence[Claimed]:
+        """Counts an attempt; a claim past its time is free again."""
+        at, end = micros(now), micros(until)
+
+        def unit(connection: Connection) -> list[Claimed]:
+            _EXPIRE.run(connection, now=at)
+            rows = _NEXT.all(connection, most=limit)
+            _CLAIM.many(connection, ({"row_id": row[0], "by": by, "until": end} for row in rows))
+            return [Claimed(row[0], decode_message(row[1]), row[2] + 1) for row in rows]
+
+        return await self._database.write(unit)
+
+    async def answered(self, row_id: str, calls: Sequence[OutboundCall], now: datetime) -> None:
+        """NotFoundError for a row that never was. A row that is done stays as it is."""
+        at = micros(now)
+        rows = [row_of(call) for call in calls]
+
+        def unit(connection: Connection) -> None:
+            found = _STATE.first(connection, row_id=row_id)
+            if found is None:
+                raise NotFoundError(f"inbox row {row_id}")
+            if found[0] != "done":
+                INSERT_CALL.many(connection, rows)
+                _FINISH.run(connection, row_id=row_id, now=at)
+
+        await self._database.write(unit)
+
+    async def release(self, row_id: str, *, failed: bool) -> int:
+        """A "busy" row given back waits like any other; NotFoundError when there is none."""
+
+        def unit(connection: Connection) -> int:
+            _RELEASE.run(connection, row_id=row_id, failed=int(failed))
+            found = _STATE.first(connection, row_id=row_id)
+            if found is None:
+                raise NotFoundError(f"inbox row {row_id}")
+            failures: int = found[1]
+            return failures
+
+        return await self._database.write(unit)
+
+    async def recover(self, now: datetime) -> int:
+        """One gateway a home: at its start every claim is a dead process's."""
+        return await self._database.write(_RECOVER.run)
+
+    async def purge(self, before: datetime) -> int:
+        """Also forgets sent outbox rows, and wipes the text of dead and unknown ones."""
+        at = micros(before)
+
+        def unit(connection: Connection) -> int:
+            FORGET_TEXT.run(connection, before=at)
+            return sum(
+                statement.run(connection, before=at)
+                for statement in (_FORGET_ROWS, _FORGET_KEYS, DELETE_SENT)
+            )
+
+        return await self._database.write(unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A message ready to be stored."""
+
+    row_id: str
+    message: InboundMessage
+    payload: bytes
+
+
+def _put(connection: Connection, row: _Written, seen_at: int, lane_limit: int) -> str:
+    message, conversation = row.message, row.message.conversation
+    account = f"{conversation.channel}/{conversation.account_name}"
+    keys = [f"d:{message.delivery_id}"] if message.delivery_id else []
+    keys += [f"m:{message.message_key}"] if message.message_key else []
+    fresh = [_SEE.run(connection, account=account, key=key, at=seen_at) for key in keys]
+    if not all(fresh):
+        return "duplicate"
+    is_busy = _OPEN_IN_LANE.scalar(connection, lane=conversation.lane) >= lane_limit
+    _INSERT.run(
+        connection,
+        id=row.row_id,
+        lane=conversation.lane,
+        state="busy" if is_busy else "waiting",
+        payload=row.payload,
+        received_at=micros(message.received_at),
+    )
+    return "busy" if is_busy else "new"
+
+
+fits: type[Inbox] = SqliteInbox

@@ -1,0 +1,116 @@
+"""Upkeep: optimising the index after deletions, emptying removed collections, checking files."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+from sqlalchemy import Connection, bindparam, select, update
+
+from gateway.core.matching import TOKENISER_VERSION, index_tokens
+from gateway.errors import StoreError
+from gateway.store import counters, fulltext
+from gateway.store.database import Database
+from gateway.store.removal import forget_collection, source_left
+from gateway.store.sources import SqliteSources
+from gateway.store.statements import Statement, raw
+from gateway.store.tables.library import passages
+
+_log = structlog.get_logger()
+
+_OUTDATED = Statement(
+    select(passages.c.id).where(passages.c.tokeniser != bindparam("version")).limit(1)
+)
+_TEXTS = select(passages.c.id, passages.c.match_text).order_by(passages.c.id)
+_RENEWED = Statement(
+    update(passages)
+    .where(passages.c.tokeniser != bindparam("version"))
+    .values(tokeniser=bindparam("version"))
+)
+_COUNT = "SELECT count(*) FROM passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """One step of emptying a removed collection; `sha256` is a blob that nothing uses now."""
+
+    is_done: bool
+    sha256: str | None = None
+
+
+class Maintenance:
+    """What jobs call; each step is short for the writer but `optimize` on a large index."""
+
+    def __init__(self, knowledge: Database, inbox: Database, sources: SqliteSources) -> None:
+        self._knowledge = knowledge
+        self._inbox = inbox
+        self._sources = sources
+
+    async def optimize(self) -> bool:
+        """Deleted text leaves the files (DESIGN section 8.9). False: a reader held the log on."""
+        await self._knowledge.write(fulltext.optimize)
+        emptied = [await each.alone(_truncate_log) for each in (self._knowledge, self._inbox)]
+        return all(emptied)
+
+    async def drain(self, collection_id: str, at: datetime) -> Drained:
+        """Remove one source of a removed collection, or the empty tombstone at the end."""
+        source_id = await self._knowledge.read(lambda c: source_left(c, collection_id))
+        if source_id is not None:
+            return Drained(is_done=False, sha256=await self._sources.remove(source_id, at))
+        await self._knowledge.write(lambda c: forget_collection(c, collection_id))
+        return Drained(is_done=True)
+
+    async def reindex(self) -> bool:
+        """Rebuild the index when it was made by another tokeniser; whether it was."""
+        version = TOKENISER_VERSION
+
+        def is_outdated(connection: Connection) -> bool:
+            return _OUTDATED.first(connection, version=version) is not None
+
+        if not await self._knowledge.read(is_outdated):
+            return False
+        _log.info("index_rebuild", tokeniser=version)
+        await self._knowledge.write(_rebuild)
+        return True
+
+    async def check(self) -> tuple[str, ...]:
+        """What is wrong with the files, one sentence each; empty when all is well."""
+        found: list[str] = []
+        for database in (self._inbox, self._knowledge):
+            found += [f"{database.path.name}: {each}" for each in await _integrity(database)]
+        found += await self._knowledge.write(_index_faults)
+        return tuple(found)
+
+
+async def _integrity(database: Database) -> list[str]:
+    def unit(connection: Connection) -> list[str]:
+        driver = raw(connection)
+        faults = [row[0] for row in driver.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        broken = driver.execute("PRAGMA foreign_key_check").fetchall()
+        return faults + [f"{row[0]} row {row[1]} points at nothing in {row[2]}" for row in broken]
+
+    try:
+        return await database.read(unit)
+    except StoreError as error:
+        return [str(error)]
+
+
+def _index_faults(connection: Connection) -> list[str]:
+    fulltext.check(connection)
+    stored = raw(connection).execute(_COUNT).fetchone()[0]
+    counted = counters.value(connection, counters.PASSAGES)
+    indexed = fulltext.rows(connection)
+    if stored == counted == indexed:
+        return []
+    return [f"knowledge.db: {stored} passages, {counted} counted, {indexed} indexed"]
+
+
+def _truncate_log(connection: Connection) -> bool:
+    is_busy: int = raw(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return not is_busy
+
+
+def _rebuild(connection: Connection) -> None:
+    fulltext.empty(connection)
+    rows = raw(connection).execute(str(_TEXTS))
+    fulltext.add(connection, ((row, index_tokens(text)) for row, text in rows))
+    _RENEWED.run(connection, version=TOKENISER_VERSION)

@@ -1,0 +1,73 @@
+"""Opens a home's two databases and blobs as one store."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from gateway.interfaces import Clock, Ids
+from gateway.store import counters
+from gateway.store.agents import SqliteAgents, SqliteLinks
+from gateway.store.audit import SqliteAudit
+from gateway.store.blobs import BlobFolder
+from gateway.store.collections import SqliteCollections
+from gateway.store.database import Database
+from gateway.store.grants import SqliteGrants
+from gateway.store.inbox import SqliteInbox
+from gateway.store.jobs import SqliteJobs
+from gateway.store.maintenance import Maintenance
+from gateway.store.outbox import SqliteOutbox
+from gateway.store.passages import SqlitePassages
+from gateway.store.people import SqliteAccounts, SqliteSessions
+from gateway.store.sources import SqliteSources
+from gateway.store.turns import SqliteTurns
+from gateway.store.vectors import SqliteVectors
+
+_ABANDONED = timedelta(days=1)  # no upload takes that long
+
+
+class Store:
+    """Everything that is kept, by domain; each attribute fits a protocol of interfaces.py."""
+
+    def __init__(self, home: Path, databases: tuple[Database, Database], clock: Clock, ids: Ids):
+        """`databases` are those of inbox.db and knowledge.db, open."""
+        inbox, knowledge = databases
+        self._knowledge = knowledge
+        self.accounts = SqliteAccounts(knowledge)
+        self.sessions = SqliteSessions(knowledge)
+        self.agents = SqliteAgents(knowledge)
+        self.links = SqliteLinks(knowledge)
+        self.collections = SqliteCollections(knowledge, clock, ids)
+        self.grants = SqliteGrants(knowledge)
+        self.inbox = SqliteInbox(inbox, clock)
+        self.outbox = SqliteOutbox(inbox)
+        self.sources = SqliteSources(knowledge, self.outbox, clock, ids)
+        self.passages = SqlitePassages(knowledge, clock, ids)
+        self.vectors = SqliteVectors(knowledge)
+        self.jobs = SqliteJobs(knowledge, clock, ids)
+        self.turns = SqliteTurns(knowledge, self.outbox)
+        self.audit = SqliteAudit(knowledge)
+        self.blobs = BlobFolder(home / "knowledge" / "blobs")
+        self.maintenance = Maintenance(knowledge, inbox, self.sources)
+
+    async def check(self) -> tuple[str, ...]:
+        """What is wrong with the files, for `doctor`; empty when all is well."""
+        return await self.maintenance.check()
+
+    async def generation(self) -> int:
+        """Counts every change of grants, accounts, agents, links and collections."""
+        return await self._knowledge.read(lambda c: counters.value(c, counters.GENERATION))
+
+
+@asynccontextmanager
+async def open_store(home: Path, clock: Clock, ids: Ids) -> AsyncIterator[Store]:
+    """Create or migrate the databases of `home`; StoreError when a file is broken or full."""
+    async with AsyncExitStack() as opened:
+        inbox = await Database.open(home / "inbox.db", "inbox", "FULL")
+        opened.push_async_callback(inbox.close)
+        knowledge = await Database.open(home / "knowledge" / "knowledge.db", "knowledge", "NORMAL")
+        opened.push_async_callback(knowledge.close)
+        store = Store(home, (inbox, knowledge), clock, ids)
+        await store.maintenance.reindex()
+        store.blobs.sweep_partial(clock.now() - _ABANDONED)
+        yield store
