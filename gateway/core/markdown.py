@@ -19,9 +19,14 @@ _PARAGRAPH_BREAK = re.compile(r"\n[ \t\r]*+\n")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block: `start` of its opening line, `end` after its closing line or of the text."""
+    """A fenced block from `start` of its opening line to `end` after its closing line.
+
+    The code stands in `inner_start` to `inner_end`; an unclosed block ends where its code ends.
+    """
 
     start: int
+    inner_start: int
+    inner_end: int
     end: int
     opening: str  # the opening line without its line break: "```python"
     closing: str  # the line that would close it: "```"
@@ -35,10 +40,10 @@ def fences(text: str) -> tuple[Fence, ...]:
         if opener is None:
             opener = line if _opens(line) else None
         elif _closes(opener, line):
-            found.append(_fence(opener, min(line.end() + 1, len(text))))
+            found.append(_fence(opener, line.start(), min(line.end() + 1, len(text))))
             opener = None
     if opener is not None:
-        found.append(_fence(opener, len(text)))
+        found.append(_fence(opener, len(text), len(text)))
     return tuple(found)
 
 
@@ -51,9 +56,15 @@ def _closes(opener: re.Match[str], line: re.Match[str]) -> bool:
     return is_bare and line["run"].startswith(opener["run"])
 
 
-def _fence(opener: re.Match[str], end: int) -> Fence:
-    closing = opener["indent"] + opener["run"]
-    return Fence(opener.start(), end, opener[0].rstrip("\r"), closing)
+def _fence(opener: re.Match[str], inner_end: int, end: int) -> Fence:
+    return Fence(
+        start=opener.start(),
+        inner_start=min(opener.end() + 1, inner_end),
+        inner_end=inner_end,
+        end=end,
+        opening=opener[0].rstrip("\r"),
+        closing=opener["indent"] + opener["run"],
+    )
 
 
 def prose(text: str) -> Iterator[tuple[int, int]]:
