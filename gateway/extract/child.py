@@ -1,0 +1,183 @@
+"""The zygote: imports every reader once, then forks one confined child for each document."""
+
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from gateway.errors import ExtractionError
+from gateway.extract import sandbox
+from gateway.extract.formats import read_document
+from gateway.extract.reading import Document
+from gateway.extract.wire import (
+    Answer,
+    Begun,
+    Read,
+    Refused,
+    Request,
+    Status,
+    WireBlock,
+    WireWarning,
+    frame,
+)
+
+CONTROL = 0  # standard input is the socket to the supervisor
+IDLE_S = 60.0
+MESSAGE_BYTES = 65_536
+STOP = b"stop"
+CHUNK_BYTES = 1 << 20
+
+ReadDocument = Callable[[bytes, str, int], Document]  # (bytes, name, greatest number of characters)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request with its two descriptors: the file and the pipe for the answer."""
+
+    request: Request
+    file: int
+    answer: int
+
+    def close(self) -> None:
+        os.close(self.file)
+        os.close(self.answer)
+
+
+def serve(read: ReadDocument = read_document, idle_s: float = IDLE_S) -> None:
+    """Answer requests until the supervisor is gone or nothing came for `idle_s`."""
+    sandbox.die_with_parent()
+    sandbox.preload()
+    with socket.socket(fileno=CONTROL) as control:
+        while _ready([control.fileno()], idle_s):
+            message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
+            if not message:
+                return
+            if message != STOP:  # one that came when its child had ended already
+                status = _run(_job(message, descriptors), control, read)
+                control.send(msgspec.msgpack.encode(status))
+
+
+def _ready(descriptors: list[int], timeout_s: float) -> set[int]:
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(timeout_s * 1000)}
+
+
+def _job(message: bytes, descriptors: list[int]) -> Job:
+    request = msgspec.msgpack.decode(message, type=Request)
+    file, answer = descriptors
+    return Job(request, file, answer)
+
+
+def _run(job: Job, control: socket.socket, read: ReadDocument) -> Status:
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        exit_code = 1
+        try:
+            control.close()
+            _read_in_child(job, read, parent)
+            exit_code = 0
+        finally:
+            os._exit(exit_code)  # whatever went wrong: never back into the zygote's loop
+    job.close()
+    return _watch(child, job.request.timeout_s, control)
+
+
+def _watch(child: int, timeout_s: float, control: socket.socket) -> Status:
+    """Wait for the end; kill after the time limit, or when the supervisor says or ends."""
+    handle = os.pidfd_open(child)
+    try:
+        ready = _ready([handle, control.fileno()], timeout_s)
+    finally:
+        os.close(handle)
+    if handle not in ready:
+        _kill(child)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return Status(
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        is_timeout=not ready or code == -signal.SIGXCPU,
+    )
+
+
+def _kill(child: int) -> None:
+    for end in (os.killpg, os.kill):  # the group may not exist yet
+        try:
+            end(child, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+# ---------------------------------------------------------------- in the child
+
+
+def _read_in_child(job: Job, read: ReadDocument, parent: int) -> None:
+    sandbox.leave_terminal()
+    sandbox.die_with_parent()
+    if os.getppid() != parent:
+        return  # the zygote died before the line above
+    request = job.request
+    sandbox.set_limits(memory_mb=request.memory_mb, cpu_s=int(request.timeout_s) + 1)
+    try:
+        sandbox.confine()
+        is_sandboxed = True
+    except sandbox.SandboxUnavailableError:
+        is_sandboxed = False
+    _write(job.answer, frame(Begun(is_sandboxed)))
+    if is_sandboxed or not request.is_sandbox_required:
+        answer = _answer(job, read)
+    else:
+        answer = Refused("sandbox_unavailable")
+    _write(job.answer, frame(answer))
+
+
+def _answer(job: Job, read: ReadDocument) -> Answer:
+    try:
+        document = read(_all_of(job.file), job.request.name, job.request.max_chars)
+        return _wire(document)
+    except ExtractionError as error:
+        return Refused(error.code)
+    except (MemoryError, RecursionError):
+        return Refused("extract_oom")
+
+
+def _wire(document: Document) -> Read:
+    headers: dict[str, int] = {}
+    blocks = tuple(
+        WireBlock(
+            text=block.text,
+            heading_level=block.heading_level or 0,
+            page=block.locator.page or 0,
+            row=block.locator.row or 0,
+            is_row=block.is_row,
+            header=headers.setdefault(block.header, len(headers) + 1) if block.header else 0,
+        )
+        for block in document.blocks
+    )
+    warnings = tuple(WireWarning(warning.code, warning.pages) for warning in document.warnings)
+    return Read(blocks, tuple(headers), document.media_type, warnings, document.pages)
+
+
+def _all_of(file: int) -> bytes:
+    data = bytearray()
+    while part := os.read(file, CHUNK_BYTES):
+        data += part
+    return bytes(data)
+
+
+def _write(answer: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(answer, view) :]
+
+
+if __name__ == "__main__":
+    serve(idle_s=float(sys.argv[1]) if len(sys.argv) > 1 else IDLE_S)

@@ -1,0 +1,32 @@
+"""The one door to every reader: what a file is decides who reads it."""
+
+from gateway.extract.archives import Archive
+from gateway.extract.docx import BODY, read_docx
+from gateway.extract.kinds import Kind, kind_of
+from gateway.extract.markdown import read_markdown
+from gateway.extract.pdf import read_pdf
+from gateway.extract.reading import Document, Reader, refuse
+from gateway.extract.tables import read_table
+from gateway.extract.text import read_text
+
+_READERS: dict[Kind, Reader] = {
+    Kind.PDF: read_pdf,
+    Kind.TEXT: read_text,
+    Kind.MARKDOWN: read_markdown,
+    Kind.TABLE: read_table,
+}
+
+
+def read_document(data: bytes, name: str, max_chars: int) -> Document:
+    """Read a file of any kind that can be read. ExtractionError with the code of A9."""
+    kind = kind_of(data, name)
+    if kind is Kind.ZIP:
+        return _read_container(data, max_chars)
+    return _READERS[kind](data, max_chars)
+
+
+def _read_container(data: bytes, max_chars: int) -> Document:
+    archive = Archive(data)
+    if BODY not in archive.names:
+        raise refuse("unsupported_format", "no Word document in this container")
+    return read_docx(archive, max_chars)
