@@ -1,0 +1,104 @@
+"""What one turn reads of the library: before the model, for the model, and whether it still may."""
+
+from collections.abc import Collection as Names
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gateway.core.access import AgentSide
+from gateway.core.agents import AgentKnowledge
+from gateway.core.answering import kb_only_reply, searches_first
+from gateway.core.audit import AccessAction, AccessEntry
+from gateway.core.passages import Hit
+from gateway.core.prompt import fit, is_searchable
+from gateway.core.scope import Scope, without_restricted
+from gateway.core.turns import PresentedPassage
+from gateway.interfaces import Clock, Collections, PassageIndex, Retriever, Scopes
+
+SPARE_HITS = 5  # asked for beyond top_k: flagged ones and some too long for the budget fall out
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """On whose behalf a turn reads: its first scope, the agent's side, the log row to fill."""
+
+    scope: Scope
+    side: AgentSide | None
+    entry: AccessEntry
+    budget_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What automatic injection brings; `fixed_reply` names the sentence that replaces the model."""
+
+    presented: tuple[PresentedPassage, ...] = ()
+    fixed_reply: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReader:
+    """Reads for a turn. `auto_retrieve` is the operator's switch over all agents (A15, A29)."""
+
+    scopes: Scopes
+    collections: Collections
+    retriever: Retriever
+    passages: PassageIndex
+    clock: Clock
+    auto_retrieve: bool = True
+
+    async def search_first(
+        self, question: str, knowledge: AgentKnowledge, reading: Reading
+    ) -> Found:
+        """Automatic injection, and the decision of `kb_only` whether the model is asked at all."""
+        scope = await self._injectable(reading.scope)
+        presented: tuple[PresentedPassage, ...] = ()
+        is_relevant = False
+        wants = searches_first(knowledge, is_enabled=self.auto_retrieve) and is_searchable(question)
+        if wants and not scope.is_empty:
+            entry = replace(reading.entry, action=AccessAction.AUTO_INJECT, at=self.clock.now())
+            limit = knowledge.top_k + SPARE_HITS
+            result = await self.retriever.search(question, scope, limit, entry=entry)
+            is_relevant = result.relevance.is_relevant
+            if is_relevant:
+                budget = reading.budget_chars
+                presented = fit(result.hits, first_n=1, top_k=knowledge.top_k, budget_chars=budget)
+        fixed_reply = kb_only_reply(
+            knowledge.answer_mode,
+            has_readable=not reading.scope.is_empty,
+            has_injectable=not scope.is_empty,
+            is_relevant=is_relevant,
+            presented=len(presented),
+        )
+        return Found(presented, fixed_reply)
+
+    async def search_more(
+        self, query: str, limit: int, names: Names[str] | None, reading: Reading
+    ) -> Sequence[Hit]:
+        """A search the model asked for, within the scope of now; `names` only narrows it.
+
+        Names are slugs or ids; one that is missing or forbidden finds nothing.
+        """
+        scope = await self.scopes.renew(reading.scope, reading.side)
+        if names is not None:
+            readable = await self.collections.list(scope.collections)
+            named = [each.id for each in readable if each.slug in names or each.id in names]
+            scope = scope.narrow(frozenset(named))
+        entry = replace(reading.entry, action=AccessAction.SEARCH, at=self.clock.now())
+        result = await self.retriever.search(query, scope, limit, entry=entry)
+        return result.hits
+
+    async def renewed(self, reading: Reading) -> Scope:
+        """The scope as it is now, never wider than the turn's first."""
+        return await self.scopes.renew(reading.scope, reading.side)
+
+    async def still_readable(self, reading: Reading, presented: Sequence[PresentedPassage]) -> bool:
+        """Whether each of these passages still exists and may still be read."""
+        if not presented:
+            return True
+        ids = {each.passage.id for each in presented}
+        return len(await self.passages.load(await self.renewed(reading), sorted(ids))) == len(ids)
+
+    async def _injectable(self, scope: Scope) -> Scope:
+        if scope.is_empty:
+            return scope
+        return without_restricted(scope, await self.collections.list(scope.collections))
