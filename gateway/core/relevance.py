@@ -45,8 +45,8 @@ def features(evidence: Evidence) -> dict[str, float]:
     found = {
         "coverage": shares[0] if shares else 0.0,
         "best_coverage": max(shares, default=0.0),
-        "bm25": words / (BM25_CEILING * total),
-        "bm25_gap": (words - _level(evidence.lexical)) / (BM25_CEILING * total),
+        "bm25": _bounded(words / (BM25_CEILING * total)),
+        "bm25_gap": _bounded((words - _level(evidence.lexical)) / (BM25_CEILING * total)),
     }
     if evidence.vector:
         nearest = evidence.vector[0][1]
@@ -59,6 +59,10 @@ def features(evidence: Evidence) -> dict[str, float]:
 
 def _weight(idfs: Mapping[str, float], tokens: Collection[str]) -> float:
     return sum(weight for term, weight in idfs.items() if term in tokens)
+
+
+def _bounded(value: float) -> float:
+    return min(1.0, value)  # a quoted phrase weighs beside its terms
 
 
 def _level(ranked: Ranked) -> float:
