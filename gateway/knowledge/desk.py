@@ -16,7 +16,7 @@ from gateway.core.access import (
     SubjectKind,
 )
 from gateway.core.audit import AccessAction, AccessEntry, SecurityEvent
-from gateway.core.knowledge import KnowledgeLimits
+from gateway.core.limits import KnowledgeLimits
 from gateway.core.roles import has_user_owner, is_valid_grant, role_on
 from gateway.core.scope import Scope
 from gateway.core.slugs import is_slug, slug_of

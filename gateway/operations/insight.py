@@ -7,7 +7,7 @@ from typing import Any
 from gateway import catalogue
 from gateway.accounts.scopes import ScopeService
 from gateway.core.access import Account, AgentSide, Audience, AudienceKind
-from gateway.core.knowledge import KnowledgeLimits
+from gateway.core.limits import KnowledgeLimits
 from gateway.core.messages import Conversation, InboundMessage, Sender
 from gateway.errors import InvalidRequestError, NotFoundError
 from gateway.interfaces import Accounts, AgentFiles, Clock, Collections, Encoder, Outbox
@@ -155,33 +155,12 @@ def operations(
     async def embedding(_caller: Caller, _request: Nothing) -> EmbeddingStatus:
         return EmbeddingStatus(encoder.model_key, await encoder.unavailable())
 
-    return (
-        Operation(
-            "scope.explain",
-            "Tell why a turn can or cannot read each collection.",
-            Permission.ADMIN,
-            ExplainRequest,
-            insight.explain,
-        ),
-        Operation(
-            "outbox.list",
-            "List replies that could not be delivered, or may not have been.",
-            Permission.ADMIN,
-            OutboxRequest,
-            listed,
-        ),
-        Operation(
-            "knowledge.limits",
-            "Tell the limits of uploads.",
-            Permission.SIGNED_IN,
-            Nothing,
-            limits_of,
-        ),
-        Operation(
-            "knowledge.embedding.status",
-            "Tell whether meaning is searched.",
-            Permission.SIGNED_IN,
-            Nothing,
-            embedding,
-        ),
+    signed_in, admin = Permission.SIGNED_IN, Permission.ADMIN
+    rows = (
+        ("scope.explain", "Tell what a turn may read, and why.", admin, ExplainRequest),
+        ("outbox.list", "List replies that were not surely delivered.", admin, OutboxRequest),
+        ("knowledge.limits", "Tell the limits of uploads.", signed_in, Nothing),
+        ("knowledge.embedding.status", "Tell whether meaning is searched.", signed_in, Nothing),
     )
+    runs = (insight.explain, listed, limits_of, embedding)
+    return tuple(Operation(*row, run) for row, run in zip(rows, runs, strict=True))

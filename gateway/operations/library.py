@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from gateway.core.access import Account, Grant, Role, SubjectKind
 from gateway.core.audit import SecurityEvent
@@ -181,44 +182,21 @@ def account_of(caller: Caller) -> Account:
 
 def operations(keeping: Keeping) -> tuple[Operation, ...]:
     """The rows of keeping the library."""
-    signed_in, manager = Permission.SIGNED_IN, Permission.MANAGER
+    signed_in, manager, local = Permission.SIGNED_IN, Permission.MANAGER, Permission.LOCAL
+    rows: tuple[tuple[str, str, Permission, type[Any], Any], ...] = (
+        ("collections.list", "List collections.", signed_in, Nothing, keeping.list_collections),
+        ("collections.create", "Make a collection.", manager, NewCollection, keeping.create),
+        ("collections.update", "Change settings.", signed_in, CollectionChange, keeping.update),
+        ("collections.delete", "Delete it all.", signed_in, CollectionDeletion, keeping.delete),
+        ("grants.list", "List grants.", signed_in, CollectionReference, keeping.grants),
+        ("grants.replace", "Save grants.", signed_in, GrantsChange, keeping.share),
+        ("sources.list", "List documents.", signed_in, CollectionReference, keeping.list_sources),
+        ("sources.get", "Tell a document's state.", signed_in, SourceReference, keeping.source),
+        ("sources.add", "Add a document as text.", signed_in, Paste, keeping.paste),
+        ("sources.add_file", "Add a file of this machine.", local, FileOnDisk, keeping.add_file),
+        ("sources.delete", "Delete it.", signed_in, SourceReference, keeping.delete_source),
+    )
     return tuple(
         Operation(f"knowledge.{name}", summary, needs, request, run)
-        for name, summary, needs, request, run in (
-            ("collections.list", "List collections.", signed_in, Nothing, keeping.list_collections),
-            ("collections.create", "Make a collection.", manager, NewCollection, keeping.create),
-            ("collections.update", "Change settings.", signed_in, CollectionChange, keeping.update),
-            (
-                "collections.delete",
-                "Delete a collection.",
-                signed_in,
-                CollectionDeletion,
-                keeping.delete,
-            ),
-            ("grants.list", "List grants.", signed_in, CollectionReference, keeping.grants),
-            ("grants.replace", "Save grants.", signed_in, GrantsChange, keeping.share),
-            (
-                "sources.list",
-                "List documents.",
-                signed_in,
-                CollectionReference,
-                keeping.list_sources,
-            ),
-            ("sources.get", "Tell a document's state.", signed_in, SourceReference, keeping.source),
-            ("sources.add", "Add a document as text.", signed_in, Paste, keeping.paste),
-            (
-                "sources.add_file",
-                "Add a file of this machine.",
-                Permission.LOCAL,
-                FileOnDisk,
-                keeping.add_file,
-            ),
-            (
-                "sources.delete",
-                "Delete a document.",
-                signed_in,
-                SourceReference,
-                keeping.delete_source,
-            ),
-        )
+        for name, summary, needs, request, run in rows
     )

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from gateway import catalogue
 from gateway.core.messages import InboundMessage
-from gateway.errors import TABLE, GatewayError, NotFoundError
+from gateway.errors import TABLE, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Channel, Clock
 
 log = structlog.get_logger()
@@ -56,7 +56,9 @@ class Webhooks:
         return web.Response()
 
     async def _body(self, request: web.Request) -> bytes:
-        """The raw bytes, cut off at the cap whatever Content-Length says."""
+        """The raw bytes, cut off at the cap whatever Content-Length says; never compressed."""
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            raise InvalidRequestError("a compressed webhook")
         if (request.content_length or 0) > self._max_body_bytes:
             raise GatewayError("body over the cap", code="payload_too_large")
         chunks: list[bytes] = []
