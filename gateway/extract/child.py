@@ -14,6 +14,7 @@ from gateway.errors import ExtractionError
 from gateway.extract import sandbox
 from gateway.extract.formats import read_document
 from gateway.extract.reading import Document
+from gateway.extract.warm import warm_up
 from gateway.extract.wire import (
     Answer,
     Begun,
@@ -52,6 +53,7 @@ def serve(read: ReadDocument = read_document, idle_s: float = IDLE_S) -> None:
     """Answer requests until the supervisor is gone or nothing came for `idle_s`."""
     sandbox.die_with_parent()
     sandbox.preload()
+    warm_up()
     with socket.socket(fileno=CONTROL) as control:
         while _ready([control.fileno()], idle_s):
             message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)

@@ -70,9 +70,6 @@ _CANDIDATES = (
 _WIDE = tuple(candidate for candidate in _CANDIDATES if candidate.codec.startswith("utf-16"))
 _NARROW = tuple(candidate for candidate in _CANDIDATES if candidate not in _WIDE)
 
-for _codec in (*(candidate.codec for candidate in _CANDIDATES), "iso2022_jp", "cp1252", "utf-32"):
-    codecs.lookup(_codec)  # found now: in the sandbox nothing can be loaded any more
-
 
 def decode(data: bytes) -> str:
     """The text. ExtractionError: `unsupported_format` for no text at all, `encoding_unknown`."""

@@ -11,8 +11,8 @@ GUTTER = 0.7  # least width of the space between columns, in font sizes
 CORE = 0.25  # half the height of a line that counts as its own, in font sizes
 FULL = 0.6  # a line of running text fills so much of its column
 FULL_SHARE = 0.5  # of the lines of a column are full
-CELL_WEIGHT = 6  # lighter lines are cells: a CJK character weighs 1, another one half
-CELL_GAP = 2.5  # font sizes; half of it where neighbouring lines have the gap at the same place
+CELL_WEIGHT = 8  # lighter lines are cells: a CJK character weighs 1, another one half
+CELL_GAP = 2.5  # font sizes, added up over neighbouring lines with the gap at the same place
 MAX_DEPTH = 12  # of columns within columns
 
 
@@ -154,9 +154,9 @@ def _is_running_text(lines: Sequence[Line]) -> bool:
 
 
 def _is_table(region: _Region, size: float) -> bool:
-    """Cells, not the wide blanks of a justified line: aligned with a neighbour, or far apart."""
+    """Cells, not the wide blanks of a justified line: far apart, or aligned with neighbours."""
     width = (region.right - region.left) / size
-    return width >= CELL_GAP or (width >= CELL_GAP / 2 and len(region.bands) > 1)
+    return width * len(region.bands) >= CELL_GAP
 
 
 def _joined(band: Sequence[Line], *, is_row: bool) -> Line:

@@ -156,7 +156,7 @@ class ExtractionSupervisor:
         with theirs:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
                 env={},
