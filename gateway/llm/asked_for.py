@@ -10,6 +10,7 @@ _HAN = "\u3005-\u3007\u3400-\u9fff\U00020000-\U000323af"
 _KATAKANA = "\u30a0-\u30ff"
 _HIRAGANA = "\u3041-\u309f"
 _CJK_RUN = re.compile(f"[{_HAN}{_KATAKANA}{_HIRAGANA}]+")
+_HAN_LETTER = re.compile(f"[{_HAN}]")
 _IS_HAN = re.compile(f"[{_HAN}]{{2}}")
 _IS_SOLID = re.compile(f"[{_HAN}{_KATAKANA}]{{2}}")
 _IS_VERB = re.compile(f"[{_HAN}][{_HIRAGANA}]")
@@ -17,9 +18,10 @@ _WORD = re.compile(r"[a-z0-9À-ɏ]+(?:[-_./'’][a-z0-9À-ɏ]+)*")
 
 # Words of asking, cut out before pairs are made: whatever they touch is no word of the subject.
 _ASKING_WORDS = """
-請問 可以 可不可以 我想知道 想知道 告訴我 什麼時候 什麼 甚麼 多少 多久 幾天 幾日 幾個 幾點 怎麼 怎樣
-如何 為什麼 是否 有沒有 哪裡 哪些 哪個 哪一 誰 幾 嗎 呢 吧 的 了 是 有 我們 我 你們 要 能 會 該 需要
-何日 何時間 何時 何人 何回 何個 何円 いくら いくつ いつ どこ どう どの 何 教えて ください
+請問 可以 可不可以 我想知道 想知道 告訴我 什麼時候 什麼 甚麼 多少 多久 幾天 幾日 幾週 幾個月 幾個
+幾點 怎麼 怎樣 如何 為什麼 是否 有沒有 哪裡 哪些 哪個 哪一 誰 幾 嗎 呢 吧 的 了 是 有 我們 我 你們
+要 能 會 該 需要 何日 何時間 何時 何人 何回 何個 何円 いくら いくつ いつ どこ どう どの 何 教えて
+ください
 """
 _ASKING = re.compile(
     "|".join(sorted(map(match_text, _ASKING_WORDS.split()), key=len, reverse=True))
@@ -64,8 +66,13 @@ _EXPECTED = tuple(
             rf"{_NUMBER}\s?(?:個)?(?:工作|working |calendar )?\s?(?:天|日|days?|週|星期|weeks?)",
         ),
         (
-            "多少錢|多少元|價格|價錢|費用|運費|單價|定價|いくら|料金|値段|何円|how much|price|cost",
-            rf"{_NUMBER}\s?(?:元|円|圓|dollars?|usd|ntd?|yen)|[$¥￥]\s?\d|(?:價|price|料金).*\d",
+            "幾週|幾個星期|何週間|how many weeks",
+            rf"{_NUMBER}\s?(?:個)?(?:週|星期|weeks?)",
+        ),
+        (
+            "多少錢|多少元|價格|價錢|費用|運費|單價|定價|怎麼算|怎麼計算|いくら|料金|値段|何円"
+            "|how much|price|cost",
+            rf"{_NUMBER}\s?(?:元|円|圓|dollars?|usd|ntd?|yen)|[$¥￥]\s?\d|分之|(?:價|price|料金).*\d",
         ),
         (
             "幾點|何時|什麼時候|いつ|when|what time|多久|how long|どのくらい",
@@ -87,9 +94,13 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """A question taken apart. `expected` is what an answer looks like, where that can be told."""
+    """A question taken apart. `expected` is what an answer looks like, where that can be told.
+
+    `letters` are the single Han letters of its words: 生病 and 疾病 share one.
+    """
 
     terms: tuple[Term, ...]
+    letters: frozenset[str]
     expected: re.Pattern[str] | None
 
 
@@ -99,7 +110,8 @@ def asked_for(question: str) -> AskedFor:
     text = with_digits(folded)
     found = {term.text: term for term in _terms(text)}
     kinds = (held for asked, held in _EXPECTED if asked.search(folded))
-    return AskedFor(tuple(found.values()), next(kinds, None))
+    letters = frozenset(_HAN_LETTER.findall(_ASKING.sub(" ", text)))
+    return AskedFor(tuple(found.values()), letters, next(kinds, None))
 
 
 def with_digits(folded: str) -> str:

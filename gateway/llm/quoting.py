@@ -11,11 +11,13 @@ from gateway.llm.readable import Kind, Unit, units
 MOST_QUOTES = 4
 MOST_BEST = 3
 ENOUGH = 0.45  # share of the question's words, where nobody said the passages are relevant
-_NEAR_BEST = 0.85
+_NEAR_BEST = 0.85  # of the best one's value
+_NEAR_SHARE = 0.95
 _ABBREVIATED = 0.6
 _ABOUT = 0.6  # a word that stands in the heading only
 _ANSWERS = 0.9  # a word that stands in the FAQ question right above
 _EXPECTED = 0.25
+_LETTERS = 0.15  # single letters decide where whole words do not
 _SUSPECT = 0.5
 _FIRST = 0.1  # the first passage is the nearest one by search; the next ones get less
 _LONG_CHARS = 2_000.0
@@ -23,7 +25,7 @@ _LONG_CHARS = 2_000.0
 _OPENS_LIST = re.compile(r"(?:[：:]|如下|下列|as follows|following)\s*\Z")
 _LEANS_BACK = re.compile(
     r"(?:其|此|該|前項|前述|上述|但|惟|同上|それ|これ|その|この|ただし|なお"
-    r"|(?:It|This|They|These|However)\b)"
+    r"|(?:He|She|It|This|They|These|However)\b)"
 )
 
 
@@ -83,10 +85,15 @@ def _rate(asked: AskedFor, unit: Unit, passage: int, at: int) -> _Rated:
     value = share + _FIRST / (passage + 1) - min(0.15, len(unit.text) / _LONG_CHARS)
     if share > 0 and asked.expected is not None and asked.expected.search(unit.folded):
         value += _EXPECTED
+    value += _LETTERS * _share_of_letters(asked.letters, unit.folded)
     if unit.is_suspect:
         value *= _SUSPECT
     shared = frozenset(term.text for term, mine in zip(asked.terms, own, strict=True) if mine)
     return _Rated(passage, at, unit, share, value, shared)
+
+
+def _share_of_letters(letters: frozenset[str], folded: str) -> float:
+    return len(letters.intersection(folded)) / len(letters) if letters else 0.0
 
 
 def _matches(terms: Sequence[Term], folded: str) -> list[float]:
@@ -108,10 +115,11 @@ def _best(rated: Sequence[_Rated], best: _Rated) -> list[_Rated]:
     chosen = [best]
     shared = set(best.shared)
     texts = {_letters(best.unit)}
+    most = MOST_BEST if best.share >= ENOUGH else 1  # by a thread: one sentence, no company
     for each in sorted(rated, key=lambda one: -one.value):
-        is_near = each.value >= _NEAR_BEST * best.value and each.share > 0
+        is_near = each.value >= _NEAR_BEST * best.value and each.share >= _NEAR_SHARE * best.share
         adds = len(each.shared - shared) > 1 and each.value > best.value / 2
-        if len(chosen) == MOST_BEST or not (is_near or adds) or _letters(each.unit) in texts:
+        if len(chosen) >= most or not (is_near or adds) or _letters(each.unit) in texts:
             continue
         chosen.append(each)
         shared |= each.shared

@@ -17,6 +17,10 @@ _BULLET = re.compile(r"^(?:[-*•・●○■□▪]\s*|#{1,6}\s+|>\s*)+")
 _ENDS = re.compile(r"[。！？!?；;：:.」』）)]\s*\Z")
 _QUESTION = re.compile(r"[？?]\s*\Z")
 _BETWEEN_CJK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\s+(?=[\u3000-\u9fff\uff00-\uffef])")
+_OPEN = re.compile(r"(?:[；;，、,]|^\s*\w{1,5}[。.!！])\s*\Z")
+_NUMBERING = re.compile(r"^(?:第\w{1,4}[章節节条條]|[0-9]+(?:\.[0-9]+)*[.、)）]?)\s*")
+_AMOUNT = re.compile(r"[\d.,%$¥￥-]+")  # a cell like this makes a row of a header
+_DIGIT = re.compile(r"\d")
 _HEADING_CHARS = 40
 
 
@@ -71,17 +75,17 @@ def _unit(text: str, kind: Kind, about: str, *, follows_question: bool = False) 
 def _kind(text: str) -> Kind:
     if _QUESTION.search(text):
         return Kind.QUESTION
-    is_heading = len(text) <= _HEADING_CHARS and not _ENDS.search(text)
-    return Kind.HEADING if is_heading and not re.search(r"\d", text) else Kind.SENTENCE
+    name = _NUMBERING.sub("", text)  # 2.3 加班
+    is_heading = len(name) <= _HEADING_CHARS and not _ENDS.search(name) and not _DIGIT.search(name)
+    return Kind.HEADING if is_heading else Kind.SENTENCE
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Cleaned sentences; what semicolons part, or a comma at a line's end, belongs together."""
+    """Cleaned sentences; parts between semicolons, and a bare `Yes.`, stay with what follows."""
     waiting = ""
     for start, end in sentences(text):
         waiting += text[start:end]
-        is_open = waiting.rstrip().endswith(("；", ";", "，", "、", ","))
-        if not is_open or len(waiting) > _MERGED_CHARS:
+        if not _OPEN.search(waiting) or len(waiting) > _MERGED_CHARS:
             yield from filter(None, [_clean(waiting)])
             waiting = ""
     yield from filter(None, [_clean(waiting)])
@@ -99,7 +103,8 @@ def _rows(lines: Sequence[str]) -> list[str]:
         header, *rows = [
             _cells(line, separator) for line in lines if not _RULE.fullmatch(line)
         ] or [[]]
-        if len(header) > 1 and rows and all(1 < len(row) <= len(header) for row in rows):
+        is_table = all(1 < len(row) <= len(header) for row in rows)
+        if len(header) > 1 and rows and is_table and not any(map(_AMOUNT.fullmatch, header)):
             return [_readable(header, row) for row in rows]
     return []
 

@@ -101,7 +101,7 @@ ANSWERED: dict[str, tuple[str, tuple[str | Passage, ...], str]] = {
         (PAY,),
         "接受信用卡、LINE Pay、銀行轉帳與貨到付款。[1]",
     ),
-    "faq, second entry": ("可以開統一編號嗎？", (PAY,), "可以。[1]"),
+    "faq, second entry": ("可以開統一編號嗎？", (PAY,), "可以。結帳時填寫統一編號與抬頭。[1]"),
     "price of one row": (
         "凍頂烏龍茶多少錢？",
         (PRICES,),
@@ -111,6 +111,31 @@ ANSWERED: dict[str, tuple[str, tuple[str | Passage, ...], str]] = {
         "HK-2101 的經銷價",
         (PRICES,),
         "品號：HK-2101；品名：白瓷蓋杯；規格：120 毫升；定價（元）：860",
+    ),
+    "a numbered heading answers nothing": (
+        "加班費怎麼算",
+        ("2.3 加班\n加班須事前由主管核准。平日加班前二小時，工資加給三分之一。",),
+        "平日加班前二小時，工資加給三分之一。[1]",
+    ),
+    "yes alone says too little": (
+        "Do you ship overseas?",
+        ("Do you ship overseas?\nYes. We ship to Japan and Canada. Ask for rates.",),
+        "Yes. We ship to Japan and Canada. [1]",
+    ),
+    "rows without a header": (
+        "凍頂烏龍茶多少錢？",
+        ("HK-1101 | 高山烏龍茶 | 680\nHK-1203 | 凍頂烏龍茶 | 520",),
+        "HK-1203 | 凍頂烏龍茶 | 520 [1]",
+    ),
+    "a sentence that leans on the one before": (
+        "特休折發工資怎麼計算",
+        ("特休未休完者應結清。其折發工資以月薪除以三十計算。加班另計。",),
+        "特休未休完者應結清。[1]\n其折發工資以月薪除以三十計算。[1]",
+    ),
+    "single letters decide": (
+        "小孩生病要在家顧可以請什麼假",
+        ("結婚者給予婚假八日。家庭成員發生嚴重疾病須照顧時，可請家庭照顧假。分娩給予產假。",),
+        "家庭成員發生嚴重疾病須照顧時，可請家庭照顧假。[1]",
     ),
     "a list follows": ("VPN 怎麼申請？", (STEPS,), "主管核准[1]"),
     "the heading names it": (
