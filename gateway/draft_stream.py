@@ -1,16 +1,23 @@
 """A draft shown while it comes: whole marks, no foreign link, nothing of a passage just lost."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
 from gateway.core.citations import StreamFilter
 from gateway.core.turns import PresentedPassage
+from gateway.core.urls import defang
 from gateway.errors import ChannelError
 from gateway.interfaces import Clock, OnDelta
 
 log = structlog.get_logger()
 CHECKED_EVERY_S = 1.0
+LINK_CHARS = 200  # what is longer goes out in parts, each made harmless by itself
+_ENDS_LINK = r"\s<>\"'`(){}|^\[\]，。、；：！？（）「」『』【】《》〈〉”“’‘…"
+_MAY_BE_LINK = re.compile(  # an ASCII word still being written, or what goes on from `abc.` `abc:`
+    rf"[A-Za-z0-9+\-_]*(?:[.:/\\@%][^{_ENDS_LINK}]*|(?<=[A-Za-z0-9+\-_]))\Z"
+)
 
 StillReadable = Callable[[Sequence[PresentedPassage]], Awaitable[bool]]
 
@@ -27,6 +34,7 @@ class DraftStream:
         self._is_readable = is_readable
         self._clock = clock
         self._filter = StreamFilter()
+        self._link = ""  # held back until it is clear where it ends
         self._presented: tuple[PresentedPassage, ...] = ()
         self._check_at = clock.monotonic()
 
@@ -36,27 +44,33 @@ class DraftStream:
         self._check_at = self._clock.monotonic()
 
     async def __call__(self, text: str) -> None:
-        if self._show is not None:
-            await self._pass_on(self._filter.feed(text))
+        if self._show is None:
+            return
+        text = self._link + self._filter.feed(text)
+        link = _MAY_BE_LINK.search(text[-LINK_CHARS:])
+        self._link = link[0] if link else ""
+        await self._pass_on(text[: len(text) - len(self._link)])
 
     async def close(self) -> None:
         """Show what was held back."""
-        if self._show is not None:
-            await self._pass_on(self._filter.close())
+        held, self._link = self._link + self._filter.close(), ""
+        await self._pass_on(held)
 
     async def _pass_on(self, text: str) -> None:
-        if not text or not await self._may_show():
+        if not text or self._show is None or not await self._may_show():
             return
         try:
-            if self._show is not None:
-                await self._show(text)
+            await self._show(defang(text, [each.passage.text for each in self._presented]))
         except ChannelError as error:  # a preview only: the reply itself goes through the outbox
             log.warning("draft not shown", code=error.code)
             self._show = None
 
     async def _may_show(self) -> bool:
-        if self._clock.monotonic() >= self._check_at:
-            if not await self._is_readable(self._presented):
-                self._show = None
-            self._check_at = self._clock.monotonic() + CHECKED_EVERY_S
-        return self._show is not None
+        """Ask anew whether everything may still be read, at most once a second."""
+        if self._clock.monotonic() < self._check_at:
+            return True
+        is_readable = await self._is_readable(self._presented)
+        self._check_at = self._clock.monotonic() + CHECKED_EVERY_S
+        if not is_readable:
+            self._show = None
+        return is_readable
