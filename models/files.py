@@ -1,0 +1,80 @@
+"""The files of an installed model and the manifest that names their hashes."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from gateway.errors import ModelError
+
+MODEL_FILE, TOKENIZER_FILE, MANIFEST_FILE = "model.onnx", "tokenizer.model", "manifest.json"
+_CHUNK_BYTES = 1 << 20
+
+
+class FileRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file as it was when it was installed."""
+
+    size: int  # bytes
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`manifest.json` of an installed model."""
+
+    model: str
+    source: str
+    files: dict[str, FileRecord]
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def record_of(path: Path) -> FileRecord:
+    return FileRecord(path.stat().st_size, sha256_of(path))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """ModelError: `model_missing` when there is none, `model_verification_failed` if unreadable."""
+    try:
+        data = (folder / MANIFEST_FILE).read_bytes()
+    except FileNotFoundError as error:
+        raise ModelError(f"no model in {folder.name}") from error
+    try:
+        return msgspec.json.decode(data, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise ModelError("unreadable manifest", code="model_verification_failed") from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    path = folder / MANIFEST_FILE
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    sync(path)
+
+
+def sync(path: Path) -> None:
+    """Put a file, or a folder's entries, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check(folder: Path, expected: dict[str, FileRecord]) -> None:
+    """Compare size and hash of every file; ModelError names the first that differs."""
+    for name, record in expected.items():
+        path = folder / name
+        try:
+            found = FileRecord(path.stat().st_size, "")
+            if found.size == record.size:
+                found = record_of(path)
+        except OSError as error:
+            raise ModelError(f"{name}: missing", code="model_verification_failed") from error
+        if found != record:
+            raise ModelError(f"{name}: damaged", code="model_verification_failed")

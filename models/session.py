@@ -1,0 +1,46 @@
+"""The model loaded: text in, unit vector out. Runs in the worker process only."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from models.files import MODEL_FILE, TOKENIZER_FILE
+from models.tokenizer import Tokenizer
+
+Vector = NDArray[np.float32]
+# By kind (models/frames.py); without them the model ranks badly. The blank that follows stands in
+# the text's own first piece.
+PREFIXES = ("query:", "passage:")
+
+
+class EmbeddingSession:
+    """One thread, one text at a time: a vector never depends on what else is being embedded."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` holds the model and its tokeniser."""
+        self._tokenizer = Tokenizer(folder / TOKENIZER_FILE)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # its memory would stay at the longest text seen
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(
+            str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
+        )
+
+    def embed(self, kind: int, text: str) -> Vector:
+        """Shape (384,), length 1. `kind` is an index of PREFIXES."""
+        windows = self._tokenizer.windows(PREFIXES[kind], text)
+        if len(windows) == 1:
+            return self._run(windows[0])
+        weighted = [self._run(window) * np.float32(len(window)) for window in windows]
+        total = np.sum(weighted, axis=0, dtype=np.float32)
+        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+    def _run(self, ids: Sequence[int]) -> Vector:
+        vector: Vector = self._session.run(None, {"input_ids": np.array([ids], np.int64)})[0][0]
+        return vector

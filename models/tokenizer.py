@@ -1,0 +1,33 @@
+"""Text to windows of token ids, for the XLM-R vocabulary of multilingual-e5-small."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import sentencepiece
+
+MAX_TOKENS = 512  # positions the model has, the two marks at the ends included
+BOS, EOS = 0, 2
+JOINER = "\u200d"  # the model was trained with it read as a blank; the character map keeps it
+
+
+class Tokenizer:
+    """Splits what does not fit into windows of even length, each with the prefix."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError or RuntimeError when the file cannot be read."""
+        self._processor = sentencepiece.SentencePieceProcessor()
+        self._processor.Load(str(path))
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of the text alone, without marks."""
+        ids: list[int] = self._processor.EncodeAsIds(text.replace(JOINER, " "))
+        return ids
+
+    def windows(self, prefix: str, text: str) -> list[list[int]]:
+        """At least one window; together they hold every token of the text."""
+        head = [BOS, *self.ids(prefix)]
+        ids = self.ids(text)
+        room = MAX_TOKENS - len(head) - 1
+        count = max(1, -(-len(ids) // room))
+        cuts = [len(ids) * i // count for i in range(count + 1)]
+        return [[*head, *ids[start:end], EOS] for start, end in pairwise(cuts)]

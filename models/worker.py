@@ -1,0 +1,66 @@
+"""The embedding worker: one process, one text at a time, frames over a socket pair."""
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from models.frames import FAILED, QUERY, READY, REPLY, REQUEST, VECTOR
+from models.session import EmbeddingSession
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(descriptor: int, folder: Path, parent: int) -> int:
+    """Serve until the socket closes; 0 then, 1 when the model cannot be loaded."""
+    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the gateway's to handle
+    with socket.socket(fileno=descriptor) as connection:
+        try:
+            session = EmbeddingSession(folder)
+            session.embed(QUERY, "")  # the first run is slow; a question must not pay for it
+        except (OSError, RuntimeError, ValueError) as error:
+            _reply(connection, 0, FAILED, type(error).__name__.encode())
+            return 1
+        _reply(connection, 0, READY, b"")
+        while header := _receive(connection, REQUEST.size):
+            number, kind, size = REQUEST.unpack(header)
+            text = _receive(connection, size).decode()
+            _answer(connection, session, number, kind, text)
+    return 0
+
+
+def _answer(
+    connection: socket.socket, session: EmbeddingSession, number: int, kind: int, text: str
+) -> None:
+    try:
+        vector = session.embed(kind, text)
+    except (RuntimeError, ValueError) as error:
+        _reply(connection, number, FAILED, type(error).__name__.encode())
+    else:
+        _reply(connection, number, VECTOR, vector.tobytes())
+
+
+def _reply(connection: socket.socket, number: int, status: int, body: bytes) -> None:
+    connection.sendall(REPLY.pack(number, status, len(body)) + body)
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    """Exactly `size` bytes, or nothing when the gateway has closed the socket."""
+    data = bytearray()
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            return b""
+        data += piece
+    return bytes(data)
+
+
+def _die_with(parent: int) -> None:
+    """Never outlive the gateway, not even when it is killed while we are busy."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
