@@ -23,7 +23,7 @@ from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry, Secu
 from gateway.interfaces import Audit
 from gateway.store.audit_rows import put_event
 from gateway.store.database import Database
-from gateway.store.json_text import json_list, tuple_of
+from gateway.store.json_text import encoded, json_list, tuple_of
 from gateway.store.statements import Row, Statement, in_integers
 from gateway.store.tables.record import access_log, security_events
 from gateway.store.values import clean, instant, micros
@@ -90,7 +90,7 @@ class SqliteAudit:
         self, collection_id: str | None, limit: int, *, denied_only: bool = False
     ) -> Sequence[AccessEntry]:
         """Newest first; of a collection: those where it was readable at that moment."""
-        wanted = None if collection_id is None else msgspec.json.encode(collection_id).decode()
+        wanted = None if collection_id is None else encoded(collection_id).decode()
         rows = await self._database.read(
             lambda c: _ENTRIES.all(c, collection=wanted, denied_only=int(denied_only), most=limit)
         )
@@ -134,7 +134,7 @@ def _line(row: Row) -> bytes:
     at = instant(row[2]).astimezone(UTC).isoformat().replace("+00:00", "Z")
     details = msgspec.json.decode(row[4])
     line = {"seq": row[0], "event": row[1], "at": at, "actor": row[3], "details": details}
-    return msgspec.json.encode(line) + b"\n"
+    return encoded(line) + b"\n"
 
 
 def _append(file: Path, lines: bytes) -> None:

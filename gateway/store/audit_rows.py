@@ -1,9 +1,9 @@
 """Security events as rows, written in the transaction of the change they tell of."""
 
-import msgspec
 from sqlalchemy import Connection, insert
 
 from gateway.core.audit import SecurityEvent
+from gateway.store.json_text import encoded
 from gateway.store.statements import Statement
 from gateway.store.tables.record import security_events
 from gateway.store.values import micros
@@ -19,6 +19,6 @@ def put_event(connection: Connection, event: SecurityEvent) -> None:
         event=event.event,
         at=micros(event.at),
         actor=event.actor,
-        details=msgspec.json.encode(dict(event.details)),
+        details=encoded(dict(event.details)),
         is_exported=0,
     )

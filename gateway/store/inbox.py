@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, or_, select, update
 
 from gateway.core.messages import InboundMessage, OutboundCall
 from gateway.errors import NotFoundError
 from gateway.interfaces import Claimed, Clock, Inbox
 from gateway.store.database import Database
-from gateway.store.message_text import decode_message, encode_message
+from gateway.store.json_text import encoded
 from gateway.store.outbox_rows import DELETE_SENT, FORGET_TEXT, INSERT_CALL, row_of
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.inbox import dedupe, inbox
 from gateway.store.values import micros
+
+_MESSAGES = msgspec.json.Decoder(InboundMessage)
 
 _BUSY, _DONE = literal("busy"), literal("done")
 _RUNNING, _WAITING = literal("running"), literal("waiting")
@@ -111,7 +114,7 @@ class SqliteInbox:
     async def put(
         self, rows: Sequence[tuple[str, InboundMessage]], lane_limit: int
     ) -> Sequence[str]:
-        written = [_Written(row_id, each, encode_message(each)) for row_id, each in rows]
+        written = [_Written(row_id, each, encoded(each)) for row_id, each in rows]
         seen_at = micros(self._clock.now())
         return await self._database.write(
             lambda connection: [_put(connection, row, seen_at, lane_limit) for row in written]
@@ -125,7 +128,7 @@ class SqliteInbox:
             _EXPIRE.run(connection, now=at)
             rows = _NEXT.all(connection, most=limit)
             _CLAIM.many(connection, ({"row_id": row[0], "by": by, "until": end} for row in rows))
-            return [Claimed(row[0], decode_message(row[1]), row[2] + 1) for row in rows]
+            return [Claimed(row[0], _MESSAGES.decode(row[1]), row[2] + 1) for row in rows]
 
         return await self._database.write(unit)
 

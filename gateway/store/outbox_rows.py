@@ -9,9 +9,10 @@ from sqlalchemy import bindparam, delete, insert, null, update
 
 from gateway.core.messages import Conversation, OutboundCall, ReplyHandle, SendMethod
 from gateway.interfaces import DueCall
+from gateway.store.json_text import encoded
 from gateway.store.statements import Row, Statement, literal
 from gateway.store.tables.inbox import outbox
-from gateway.store.values import clean, instant, micros
+from gateway.store.values import instant, micros
 
 PENDING, SENDING, SENT = literal("pending"), literal("sending"), literal("sent")
 UNKNOWN, DEAD = literal("unknown"), literal("dead")
@@ -58,17 +59,17 @@ FORGET_TEXT = Statement(
 def row_of(call: OutboundCall) -> dict[str, Any]:
     """Parameters of INSERT_CALL."""
     handle = call.reply_handle
-    payload = _Payload(tuple(clean(part) for part in call.parts), call.extra)
+    payload = _Payload(call.parts, call.extra)
     created_at = micros(call.created_at)
     return {
         "id": call.id,
         "turn_id": call.turn_id,
         "call_seq": call.seq,
         "lane": call.conversation.lane,
-        "conversation": msgspec.json.encode(call.conversation),
+        "conversation": encoded(call.conversation),
         "state": "pending",
-        "payload": msgspec.json.encode(payload),
-        "reply_handle": None if handle is None else msgspec.json.encode(handle),
+        "payload": encoded(payload),
+        "reply_handle": None if handle is None else encoded(handle),
         "idempotency_key": call.idempotency_key,
         "created_at": created_at,
         "due_at": created_at,

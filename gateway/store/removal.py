@@ -4,7 +4,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from gateway.store import passage_rows
 from gateway.store.job_rows import OPTIMIZE_DELAY_US, put_job
-from gateway.store.statements import Statement
+from gateway.store.statements import Statement, literal
 from gateway.store.tables.library import jobs, revisions, source_tombstones, sources
 from gateway.store.tables.people import collections
 from gateway.store.tables.record import turn_citations
@@ -25,7 +25,9 @@ _WIPE_CITATIONS = Statement(
     .values(title="", locator="", excerpt="")
 )
 _DROP_JOBS = Statement(
-    delete(jobs).where(jobs.c.key == bindparam("of_source"), jobs.c.kind.in_(("ingest", "embed")))
+    delete(jobs).where(
+        jobs.c.key == bindparam("of_source"), jobs.c.kind.in_((literal("ingest"), literal("embed")))
+    )
 )
 _DROP_REVISIONS = Statement(
     delete(revisions).where(revisions.c.source_id == bindparam("of_source"))

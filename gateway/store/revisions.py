@@ -4,7 +4,6 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from gateway.core.documents import Chunk, NewRevision
@@ -12,6 +11,7 @@ from gateway.core.matching import TOKENISER_VERSION, index_tokens
 from gateway.core.passages import COLLECTION_SHIFT
 from gateway.store import counters, fulltext, passage_rows
 from gateway.store.collections import IS_LIVE
+from gateway.store.json_text import encoded
 from gateway.store.statements import Row, Statement
 from gateway.store.tables.library import passages, revisions, sections, sources
 from gateway.store.tables.people import collections
@@ -131,7 +131,7 @@ def swap(connection: Connection, prepared: Prepared) -> tuple[bool, bool]:
         of_source=revision.source_id,
         revision=revision.id,
         count=len(prepared.chunks),
-        notes=msgspec.json.encode(revision.warnings),
+        notes=encoded(revision.warnings),
     )
     return True, bool(plan.gone)
 
@@ -159,7 +159,7 @@ def _write_revision(connection: Connection, prepared: Prepared) -> None:
         id=revision.id,
         source_id=revision.source_id,
         created_at=prepared.at,
-        warnings=msgspec.json.encode(revision.warnings),
+        warnings=encoded(revision.warnings),
     )
     _INSERT_SECTION.many(
         connection,
@@ -170,7 +170,7 @@ def _write_revision(connection: Connection, prepared: Prepared) -> None:
                 "parent": section.parent,
                 "level": section.level,
                 "title": clean(section.title),
-                "locator": msgspec.json.encode(section.locator),
+                "locator": encoded(section.locator),
             }
             for section in revision.sections
         ],
@@ -183,7 +183,7 @@ def _kept_row(revision_id: str, passage_id: int, chunk: Chunk) -> dict[str, obje
         "new_revision": revision_id,
         "new_ordinal": chunk.ordinal,
         "new_section": chunk.section,
-        "new_locator": msgspec.json.encode(chunk.locator),
+        "new_locator": encoded(chunk.locator),
         "new_flag": int(chunk.is_flagged),
     }
 
@@ -203,7 +203,7 @@ def _insert(
                 "section": chunk.section,
                 "is_flagged": int(chunk.is_flagged),
                 "tokeniser": TOKENISER_VERSION,
-                "locator": msgspec.json.encode(chunk.locator),
+                "locator": encoded(chunk.locator),
                 "text": chunk.text,
                 "match_text": chunk.match_text,
             }

@@ -13,6 +13,7 @@ from gateway.store.audit_rows import put_event
 from gateway.store.collections import IS_LIVE, live_collection
 from gateway.store.database import Database
 from gateway.store.job_rows import put_job
+from gateway.store.json_text import encoded
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.removal import REPLIES_ON, remove_source
 from gateway.store.statements import Row, Statement
@@ -143,7 +144,7 @@ class SqliteSources:
 
         EXTRACTING counts an attempt.
         """
-        notes = None if warnings is None else msgspec.json.encode(tuple(warnings))
+        notes = None if warnings is None else encoded(tuple(warnings))
         values = {
             "new_state": state.value,
             "detail": None if status_detail is None else status_detail.value,
@@ -207,7 +208,7 @@ def _values(source: Source) -> dict[str, object]:
         "state": source.state.value,
         "status_detail": None if source.status_detail is None else source.status_detail.value,
         "error_code": source.error_code,
-        "warnings": msgspec.json.encode(source.warnings),
+        "warnings": encoded(source.warnings),
         "media_type": source.media_type,
         "added_by": source.added_by,
         "created_at": micros(source.created_at),

@@ -1,6 +1,7 @@
 """Core statements compiled once, run on SQLite's own cursor: no work is repeated per call."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
@@ -27,24 +28,34 @@ def raw(connection: Connection) -> Any:
 
 
 class Statement:
-    """One Core statement, compiled at import; its parameters are its bindparams by name."""
+    """One Core statement, compiled at first use; its parameters are its bindparams by name."""
 
     def __init__(self, statement: ClauseElement, columns: Sequence[str] | None = None) -> None:
         """`columns` names the columns that a bare `insert(table)` fills."""
-        compiled = statement.compile(dialect=_DIALECT, column_keys=columns)
-        self.sql = str(compiled)
-        self._defaults = {
+        self._statement = statement
+        self._columns = columns
+
+    @cached_property
+    def _compiled(self) -> tuple[str, dict[str, Any]]:
+        """SQL and the parameters it brings along; what else it needs has no value yet."""
+        compiled = self._statement.compile(dialect=_DIALECT, column_keys=self._columns)
+        defaults = {
             name: value
             for name, value in compiled.params.items()
-            if isinstance(value, (str, int, bytes))  # the rest are marks of "required"
+            if isinstance(value, (str, int, bytes))
         }
+        return str(compiled), defaults
+
+    def _execute(self, connection: Connection, values: dict[str, Any]) -> Any:
+        sql, defaults = self._compiled
+        return raw(connection).execute(sql, defaults | values if defaults else values)
 
     def all(self, connection: Connection, **values: Any) -> list[Row]:
-        rows: list[Row] = raw(connection).execute(self.sql, self._defaults | values).fetchall()
+        rows: list[Row] = self._execute(connection, values).fetchall()
         return rows
 
     def first(self, connection: Connection, **values: Any) -> Row | None:
-        row: Row | None = raw(connection).execute(self.sql, self._defaults | values).fetchone()
+        row: Row | None = self._execute(connection, values).fetchone()
         return row
 
     def scalar(self, connection: Connection, **values: Any) -> Any:
@@ -54,14 +65,14 @@ class Statement:
 
     def run(self, connection: Connection, **values: Any) -> int:
         """Execute; how many rows changed."""
-        count: int = raw(connection).execute(self.sql, self._defaults | values).rowcount
+        count: int = self._execute(connection, values).rowcount
         return count
 
     def many(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         """Execute once a row."""
-        defaults = self._defaults
+        sql, defaults = self._compiled
         raw(connection).executemany(
-            self.sql, (defaults | dict(row) for row in rows) if defaults else rows
+            sql, (defaults | dict(row) for row in rows) if defaults else rows
         )
 
 

@@ -1,0 +1,88 @@
+"""Vectors follow their passages, and `changes` tells of every put and every removal once."""
+
+import numpy as np
+
+from gateway.core.passages import Passage
+from gateway.interfaces import PassageVectors
+from gateway.store import Store
+from tests.contract.world import World
+
+
+def vectors_of(passage: Passage, first: float = 1.0, rows: int = 2) -> PassageVectors:
+    matrix = np.full((rows, 4), first, np.float32)
+    return PassageVectors(passage.id, passage.collection_id, "zh", matrix)
+
+
+async def test_vectors_come_back_as_they_were(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    source = await world.text(await world.collection(ken), "甲", "乙")
+    await world.text(await world.collection(ken), "丙")
+    missing = await store.vectors.without_vectors("m", source.id, 9)
+    assert [each.text for each in missing] == ["甲", "乙"]
+    assert len(await store.vectors.without_vectors("m", None, 9)) == 3
+    assert len(await store.vectors.without_vectors("m", None, 1)) == 1
+    assert await store.vectors.put("m", [vectors_of(missing[0], 0.5)]) == 1
+    assert [p.text for p in await store.vectors.without_vectors("m", source.id, 9)] == ["乙"]
+    assert len(await store.vectors.without_vectors("other", source.id, 9)) == 2
+    mark, [row], gone = await store.vectors.changes("m", 0)
+    assert (mark > 0, list(gone)) == (True, [])
+    assert (row.passage_id, row.collection_id, row.script) == (
+        missing[0].id,
+        missing[0].collection_id,
+        "zh",
+    )
+    assert (row.vectors.dtype, row.vectors.shape) == (np.float32, (2, 4))
+    assert (row.vectors == 0.5).all()
+    assert await store.passages.searchable(await world.scope(ken), "m") == (3, 1)
+    assert await store.passages.searchable(await world.scope(ken), "other") == (3, 0)
+
+
+async def test_changes_are_incremental_removals_too(world: World, store: Store) -> None:
+    hr = await world.collection(await world.account())
+    source = await world.text(hr, "甲", "乙", "丙")
+    one, two, three = await store.vectors.without_vectors("m", None, 9)
+    await store.vectors.put("m", [vectors_of(each) for each in (one, two)])
+    await store.vectors.put("other", [vectors_of(one)])
+    mark, rows, _ = await store.vectors.changes("m", 0)
+    assert [row.passage_id for row in rows] == [one.id, two.id]
+    assert await store.vectors.changes("m", mark) == (mark, [], [])
+    await store.vectors.put("m", [vectors_of(three), vectors_of(one, 0.25)])
+    mark, rows, gone = await store.vectors.changes("m", mark)
+    assert [(row.passage_id, row.vectors[0, 0]) for row in rows] == [(three.id, 1), (one.id, 0.25)]
+    assert await world.read(source, "丙", "甲", "丁")  # 乙 goes, the others keep their vectors
+    mark, rows, gone = await store.vectors.changes("m", mark)
+    assert ([row.passage_id for row in rows], list(gone)) == ([], [two.id])
+    [new] = await store.vectors.without_vectors("m", None, 9)
+    assert new.text == "丁"
+    await store.sources.remove(source.id, world.clock.now())
+    mark, rows, gone = await store.vectors.changes("m", mark)
+    assert ([row.passage_id for row in rows], list(gone)) == ([], [one.id, three.id])
+    assert await store.vectors.put("m", [vectors_of(each) for each in (one, new)]) == 0
+    assert (await store.vectors.changes("m", 0))[1:] == ([], [])
+
+
+async def test_a_model_is_forgotten_whole(world: World, store: Store) -> None:
+    await world.text(await world.collection(await world.account()), "甲", "乙")
+    passages = await store.vectors.without_vectors("m", None, 9)
+    for model in ("m", "other"):
+        await store.vectors.put(model, [vectors_of(each) for each in passages])
+    mark, _, _ = await store.vectors.changes("m", 0)
+    assert await store.vectors.remove_model("m") == 2
+    after, rows, gone = await store.vectors.changes("m", mark)
+    assert (list(rows), list(gone)) == ([], [each.id for each in passages])
+    assert len((await store.vectors.changes("other", 0))[1]) == 2
+    await store.vectors.put("m", [vectors_of(passages[0])])
+    _, rows, gone = await store.vectors.changes("m", mark)  # gone and back: only its new row
+    assert ([row.passage_id for row in rows], list(gone)) == ([passages[0].id], [passages[1].id])
+    assert after < (await store.vectors.changes("m", after))[0]
+
+
+async def test_vectors_of_a_removed_collection_are_not_handed_out(
+    world: World, store: Store
+) -> None:
+    hr = await world.collection(await world.account())
+    await world.text(hr, "甲")
+    [passage] = await store.vectors.without_vectors("m", None, 9)
+    await store.vectors.put("m", [vectors_of(passage)])
+    await store.collections.remove(hr.id)
+    assert (await store.vectors.changes("m", 0))[1] == []
