@@ -11,6 +11,7 @@ _LOOKALIKE = str.maketrans("[]［］【】〔〕", "〚〛〚〛〖〗〘〙")
 _ESCAPED = re.compile(marks.MARK)
 _ESCAPED_IN_CODE = re.compile(rf"(?<![A-Za-z\])])(?:{marks.MARK})++")
 _PARTIAL = re.compile(r"(?:\\?\[{1,2}|[【［〔])[^\[\]【】［］〔〕\n]*\Z")
+_OPENER = re.compile(r"[\[【［〔]")
 HELD_BACK = 12  # characters a stream may lag behind (faults 47)
 
 
@@ -90,6 +91,8 @@ class StreamFilter:
 
     def feed(self, text: str) -> str:
         """What may be shown now; at most HELD_BACK characters stay behind."""
+        if not self._held and _OPENER.search(text) is None:
+            return text
         text = self._held + text
         partial = _PARTIAL.search(text[-HELD_BACK:])
         self._held = partial[0] if partial else ""

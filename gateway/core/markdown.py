@@ -107,7 +107,7 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for first, last in runs:
         if first < at:
             continue
-        is_escaped = first > start and text[first - 1] == "\\"
+        is_escaped = text[first - 1 : first] == "\\"
         length = last - first - is_escaped
         starts = starts_by_length.get(length, [])
         nearest = bisect_right(starts, first)

@@ -16,7 +16,7 @@ _NOTE = r"†[^\[\]【】［］〔〕\n]*+"
 _BODY = rf"{_BLANK}{_NUMBER}(?:{_BLANK}{_JOINT}{_BLANK}{_NUMBER})*+{_BLANK}(?:{_NOTE})?+"
 # Possessive throughout, and no body holds a bracket: every start fails at the next bracket at
 # the latest, so that the time is linear in the text (faults 47).
-MARK = rf"\[\[{_BODY}\]\]|\\?\[{_BODY}\\?\]|【{_BODY}】|［{_BODY}］|〔{_BODY}〕"
+MARK = rf"\[\[{_BODY}\]\]|\\\[{_BODY}\\\]|\[{_BODY}\]|【{_BODY}】|［{_BODY}］|〔{_BODY}〕"
 
 _TOKEN = re.compile(rf"(?P<mark>{MARK})|[\[\]()\n]")
 _PLAIN = re.compile(r"\[[^†^]*\]")
@@ -26,7 +26,7 @@ _LINK_TARGET = re.compile(rf"\((?:\s*+{_ADDRESS}|\s*+\))")
 _DEFINITION = re.compile(rf":[ \t]*+{_ADDRESS}")
 _LINE_START = re.compile(r"(?:\A|\n) {0,3}\Z")
 _YEAR = re.compile(r"[\[［【〔][12１２][0-9０-９]{3}[\]］】〕]")
-_DOCUMENT_NUMBER = re.compile(r"[ \t]*+第?[0-9０-９]{1,6}[ \t]*+[号號]")
+_DOCUMENT_NUMBER = re.compile(r"[ \t]*+第?[ \t]*+[0-9０-９]{1,6}[ \t]*+[号號]")
 _CLOSER = {"]": "[", ")": "("}
 _MAX_DIGITS = 9  # more than anybody was shown; int() refuses thousands
 _FAR = 10**_MAX_DIGITS
