@@ -43,6 +43,11 @@ _CLAIM = Statement(
         claimed_until=bindparam("until"),
     )
 )
+_RENEW = Statement(
+    update(jobs)
+    .where(jobs.c.id == bindparam("job_id"), jobs.c.claimed_by.is_not(None))
+    .values(claimed_until=bindparam("until"))
+)
 _FINISH = Statement(delete(jobs).where(jobs.c.id == bindparam("job_id")))
 _twin = jobs.alias()
 _DROP_TWIN = Statement(  # put again while this one ran: the one with the attempts stays
@@ -99,6 +104,10 @@ class SqliteJobs:
             return Job(row[0], row[1], row[2], row[3] + 1)
 
         return await self._database.write(unit)
+
+    async def renew(self, job_id: str, until: datetime) -> None:
+        end = micros(until)
+        await self._database.write(lambda c: _RENEW.run(c, job_id=job_id, until=end))
 
     async def finish(self, job_id: str) -> None:
         await self._database.write(lambda c: _FINISH.run(c, job_id=job_id))

@@ -1,0 +1,135 @@
+"""The job `embed`: the vectors a source lacks, batch by batch, while its words are searchable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+import structlog
+
+from gateway.core.chunking import pieces
+from gateway.core.documents import Source, SourceState, SourceWarning, StatusDetail
+from gateway.core.limits import KnowledgeLimits
+from gateway.core.matching import script
+from gateway.core.passages import Passage
+from gateway.errors import ModelError
+from gateway.interfaces import Clock, Encoder, Job, Jobs, PassageVectors, Sources, VectorStore
+from gateway.knowledge.ingest_job import MAX_STOPS
+
+log = structlog.get_logger()
+
+FAILED = "embedding_failed"
+RETRY = timedelta(minutes=10)
+EVERY = ""  # the key of the job that looks for all sources whose vectors are incomplete
+LOOKED_AT = 2_000  # passages without vectors at a time
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedJob:
+    """Vectors of one source, or (key "") the search for sources that lack some."""
+
+    sources: Sources
+    vectors: VectorStore
+    jobs: Jobs
+    encoder: Encoder
+    clock: Clock
+    limits: KnowledgeLimits
+
+    async def run(self, job: Job) -> None:
+        """Repeatable: vectors that are stored are not made again."""
+        if job.key == EVERY:
+            await self._find_all()
+            return
+        source = await self.sources.find(job.key)
+        if source is None or source.revision_id is None:
+            return
+        if await self.encoder.unavailable() is not None:
+            await self._settle(source, StatusDetail.KEYWORD_ONLY)
+        elif job.attempts > MAX_STOPS:
+            await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
+        elif await self._is_over_limit(source):
+            await self._settle(source, StatusDetail.VECTOR_LIMIT)
+        else:
+            await self._embed(source)
+
+    async def _embed(self, source: Source) -> None:
+        if not await self.sources.set_state(
+            source.id, SourceState.EMBEDDING, error_code=source.error_code
+        ):
+            return
+        try:
+            while batch := await self.vectors.without_vectors(
+                self.encoder.model_key, source.id, self.limits.batch_size
+            ):
+                await self._put(batch)
+        except ModelError as error:
+            log.warning("embedding_failed", source=source.id, code=error.code)
+            await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
+            await self.jobs.put("embed", source.id, self.clock.now() + RETRY)
+            return
+        await self._settle(source, StatusDetail.HYBRID)
+
+    async def _put(self, batch: Sequence[Passage]) -> None:
+        """The passage itself first, then its pieces (retrieval: the best of them counts)."""
+        model_key = self.encoder.model_key
+        texts = [(passage.text, *pieces(passage.text)) for passage in batch]
+        found = iter(await self.encoder.embed_passages([text for each in texts for text in each]))
+        rows = [
+            PassageVectors(
+                passage.id,
+                passage.collection_id,
+                script(passage.text),
+                np.stack([next(found) for _ in each]),
+            )
+            for passage, each in zip(batch, texts, strict=True)
+        ]
+        await self.vectors.put(model_key, rows)
+
+    async def _settle(
+        self, source: Source, detail: StatusDetail, *, is_failed: bool = False
+    ) -> None:
+        """Ready, with the failure among the warnings or no longer there; other errors stay."""
+        now = await self.sources.find(source.id)
+        if now is None:
+            return
+        warnings = [warning for warning in now.warnings if warning.code != FAILED]
+        if is_failed:
+            warnings.append(SourceWarning(FAILED))
+        if now.state in {SourceState.EMBEDDING, SourceState.READY}:  # else it is read again
+            await self.sources.set_state(
+                source.id,
+                SourceState.READY,
+                status_detail=detail,
+                error_code=now.error_code,
+                warnings=warnings,
+            )
+
+    async def _is_over_limit(self, source: Source) -> bool:
+        """Sources with all their vectors keep them; this one fits beside them or not."""
+        usage = await self.sources.usage()
+        if sum(passages for _, passages, _ in usage.values()) <= self.limits.max_vector_rows:
+            return False
+        listed = [other for key in usage for other in await self.sources.list(key)]
+        taken = sum(
+            other.passages
+            for other in listed
+            if other.status_detail is StatusDetail.HYBRID and other.id != source.id
+        )
+        return taken + source.passages > self.limits.max_vector_rows
+
+    async def _find_all(self) -> None:
+        """After a start, a new model or a repair: one job for each source that lacks something."""
+        lacking: set[str] = set()
+        if await self.encoder.unavailable() is None:
+            missing = await self.vectors.without_vectors(self.encoder.model_key, None, LOOKED_AT)
+            lacking = {passage.source_id for passage in missing}
+            if len(missing) == LOOKED_AT:
+                await self.jobs.put("embed", EVERY, self.clock.now() + RETRY)
+        for collection_id in await self.sources.usage():
+            for source in await self.sources.list(collection_id):
+                if source.id in lacking or _is_unsettled(source):
+                    await self.jobs.put("embed", source.id, self.clock.now())
+
+
+def _is_unsettled(source: Source) -> bool:
+    return source.revision_id is not None and source.status_detail is not StatusDetail.HYBRID
