@@ -1,0 +1,85 @@
+"""agent.toml: defaults, narrowing, and a broken [knowledge] that reads as nothing (A5)."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.accounts.agent_files import AgentFolder
+from gateway.core.access import Agent
+from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
+from gateway.errors import InvalidRequestError
+from gateway.store import Store
+
+NOTHING = AgentKnowledge(collections=frozenset())
+
+
+@pytest.fixture
+async def files(tmp_path: Path, store: Store) -> AgentFolder:
+    folder = AgentFolder(tmp_path / "agents", store.agents)
+    await folder.create(AgentSettings("anna", "Anna", "業務部", persona="親切"))
+    await store.agents.put(Agent("anna", "Anna"))
+    return folder
+
+
+async def read(files: AgentFolder, tmp_path: Path, text: str) -> AgentKnowledge:
+    (tmp_path / "agents" / "anna" / "agent.toml").write_text(text, "utf-8")
+    found = await files.load("anna")
+    assert found is not None
+    return found.knowledge
+
+
+async def test_what_is_created_is_read_back(files: AgentFolder) -> None:
+    found = await files.load("anna")
+    assert found is not None
+    assert (found.display_name, found.department, found.persona) == ("Anna", "業務部", "親切")
+    assert found.knowledge == AgentKnowledge()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", AgentKnowledge()),
+        ("[knowledge]\n", AgentKnowledge()),
+        ('[knowledge]\ncollections = ["hr", "faq"]', AgentKnowledge(frozenset({"hr", "faq"}))),
+        ("[knowledge]\ncollections = []", NOTHING),
+        ('[knowledge]\ncollections = "hr"', NOTHING),
+        ("[knowledge]\ncollections = [1]", NOTHING),
+        ("knowledge = 5", NOTHING),
+        ('[knowledge]\nanswer_mode = "maybe"', NOTHING),
+        ('[knowledge]\nauto_retrieve = "yes"', NOTHING),
+        ("[knowledge", NOTHING),
+        ("\x00", NOTHING),
+        ('[knowledge]\nanswer_mode = "kb_only"', AgentKnowledge(answer_mode=AnswerMode.KB_ONLY)),
+        ("[knowledge]\ntop_k = 99\ninject_budget_chars = 1", AgentKnowledge(
+            top_k=8, inject_budget_chars=500)),
+        ("[knowledge]\ntop_k = 0", AgentKnowledge(top_k=1)),
+        ("[knowledge]\ntop_k = true", AgentKnowledge()),
+    ],
+)  # fmt: skip
+async def test_the_knowledge_section(
+    files: AgentFolder, tmp_path: Path, text: str, expected: AgentKnowledge
+) -> None:
+    assert await read(files, tmp_path, text) == expected
+
+
+async def test_an_archived_agent_says_so_and_an_unknown_one_is_absent(
+    files: AgentFolder, store: Store, tmp_path: Path
+) -> None:
+    await store.agents.put(Agent("anna", "Anna", is_archived=True))
+    found = await files.load("anna")
+    assert found is not None
+    assert found.is_archived
+    assert await files.load("bob") is None
+    (tmp_path / "agents" / "bob").mkdir()
+    assert await files.load("bob") is None, "a folder alone is no agent"
+
+
+@pytest.mark.parametrize(
+    "agent_id", ["../anna", "", "Anna", "folders", "documents", "a" * 65, "a/b"]
+)
+async def test_ids_that_could_be_a_path_or_a_route_are_refused(
+    files: AgentFolder, agent_id: str
+) -> None:
+    with pytest.raises(InvalidRequestError):
+        await files.create(AgentSettings(agent_id, "x"))
+    assert await files.load(agent_id) is None

@@ -1,0 +1,77 @@
+"""Passwords and sessions: argon2id, throttled, expiring, revocable; secrets never print."""
+
+from datetime import timedelta
+
+import pytest
+
+from gateway.accounts.sign_in import TRIES, SignIn
+from gateway.core.access import Account, AccountRole
+from gateway.errors import GatewayError, InvalidRequestError
+from gateway.store import Store
+from tests.fakes.wound_clock import WoundClock
+
+ANNA = Account("a1", "anna", "Anna", AccountRole.MEMBER)
+PASSWORD = "correct horse"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def sign_in(store: Store, clock: WoundClock) -> SignIn:
+    await store.accounts.put(ANNA)
+    made = SignIn(store.accounts, store.sessions, clock)
+    await made.set_password(ANNA.id, PASSWORD)
+    return made
+
+
+async def refused(sign_in: SignIn, login: str, password: str) -> str:
+    with pytest.raises(GatewayError) as caught:
+        await sign_in.sign_in(login, password, valid_for=DAY)
+    return caught.value.code
+
+
+async def test_the_right_password_opens_a_session_that_ends(
+    sign_in: SignIn, clock: WoundClock
+) -> None:
+    entered = await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)
+    assert entered.secret not in repr(entered)
+    assert await sign_in.account_of(entered.secret, kind="session") == ANNA
+    assert await sign_in.account_of(entered.secret, kind="token") is None
+    clock.wind(hours=25)
+    assert await sign_in.account_of(entered.secret, kind="session") is None
+
+
+async def test_wrong_login_and_wrong_password_answer_alike(sign_in: SignIn) -> None:
+    assert await refused(sign_in, "anna", "wrong password") == "wrong_credentials"
+    assert await refused(sign_in, "nobody", PASSWORD) == "wrong_credentials"
+    assert await refused(sign_in, "\ud800", "\ud800") == "invalid_request"
+
+
+async def test_guessing_is_throttled_and_the_throttle_ends(
+    sign_in: SignIn, clock: WoundClock
+) -> None:
+    for _ in range(TRIES):
+        assert await refused(sign_in, "anna", "wrong password") == "wrong_credentials"
+    assert await refused(sign_in, "anna", PASSWORD) == "too_many_requests"
+    clock.wind(minutes=6)
+    assert (await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)).account == ANNA
+
+
+async def test_signing_out_and_a_new_password_end_sessions(sign_in: SignIn) -> None:
+    one = await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)
+    await sign_in.sign_out(one.secret)
+    assert await sign_in.account_of(one.secret, kind="session") is None
+    other = await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)
+    await sign_in.set_password(ANNA.id, "another password")
+    assert await sign_in.account_of(other.secret, kind="session") is None
+
+
+async def test_an_inactive_account_is_out_at_once(sign_in: SignIn, store: Store) -> None:
+    entered = await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)
+    await store.accounts.put(Account("a1", "anna", "Anna", AccountRole.MEMBER, is_active=False))
+    assert await sign_in.account_of(entered.secret, kind="session") is None
+    assert await refused(sign_in, "anna", PASSWORD) == "wrong_credentials"
+
+
+async def test_short_passwords_are_refused(sign_in: SignIn) -> None:
+    with pytest.raises(InvalidRequestError):
+        await sign_in.set_password(ANNA.id, "short")
