@@ -170,6 +170,7 @@ def _exchange(row: Row, cited: Sequence[Row]) -> Exchange:
         asked_at=instant(row[9]),
         presented=tuple(dict.fromkeys(existing)),
         is_complete=len(existing) == len(cited),
+        is_direct=bool(row[3]),
     )
 
 
