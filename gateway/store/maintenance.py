@@ -1,7 +1,9 @@
 """Upkeep: optimising the index after deletions, emptying removed collections, checking files."""
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection, bindparam, select, update
@@ -74,24 +76,27 @@ class Maintenance:
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, one sentence each; empty when all is well."""
-        found: list[str] = []
-        for database in (self._inbox, self._knowledge):
-            found += [f"{database.path.name}: {each}" for each in await _integrity(database)]
-        found += await self._knowledge.write(_index_faults)
-        return tuple(found)
+        return (
+            *await _listed(self._inbox.path, self._inbox.read(_integrity)),
+            *await _listed(self._knowledge.path, self._knowledge.read(_integrity)),
+            *await _listed(self._knowledge.path, self._knowledge.write(_index_faults)),
+        )
 
 
-async def _integrity(database: Database) -> list[str]:
-    def unit(connection: Connection) -> list[str]:
-        driver = raw(connection)
-        faults = [row[0] for row in driver.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        broken = driver.execute("PRAGMA foreign_key_check").fetchall()
-        return faults + [f"{row[0]} row {row[1]} points at nothing in {row[2]}" for row in broken]
-
+async def _listed(file: Path, finding: Awaitable[list[str]]) -> list[str]:
+    """A file too broken to be checked is a finding too."""
     try:
-        return await database.read(unit)
+        faults = await finding
     except StoreError as error:
-        return [str(error)]
+        faults = [str(error)]
+    return [f"{file.name}: {each}" for each in faults]
+
+
+def _integrity(connection: Connection) -> list[str]:
+    driver = raw(connection)
+    faults = [row[0] for row in driver.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    broken = driver.execute("PRAGMA foreign_key_check").fetchall()
+    return faults + [f"{row[0]} row {row[1]} points at nothing in {row[2]}" for row in broken]
 
 
 def _index_faults(connection: Connection) -> list[str]:
@@ -101,7 +106,7 @@ def _index_faults(connection: Connection) -> list[str]:
     indexed = fulltext.rows(connection)
     if stored == counted == indexed:
         return []
-    return [f"knowledge.db: {stored} passages, {counted} counted, {indexed} indexed"]
+    return [f"{stored} passages, {counted} counted, {indexed} indexed"]
 
 
 def _truncate_log(connection: Connection) -> bool:

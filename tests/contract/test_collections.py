@@ -86,7 +86,8 @@ async def test_a_removed_collection_is_gone_everywhere_at_once(world: World, sto
     assert (await store.collections.list(only), await store.collections.counts(only)) == ([], {})
     assert (await store.grants.of_collection(hr.id), await store.sources.usage()) == ([], {})
     assert await store.grants.subjects(SubjectKind.USER) == []
-    assert await store.sources.find(source.id) is await store.sources.title_of(source.id) is None
+    assert await store.sources.find(source.id) is None
+    assert await store.sources.title_of(source.id) is None
     assert (await store.sources.list(hr.id), await world.found(before, "特休")) == ([], [])
     assert list(await store.passages.load(before, [hit.id])) == []
     assert list(await store.passages.around(before, hit.id, 1)) == []

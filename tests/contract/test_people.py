@@ -107,6 +107,7 @@ async def test_every_change_of_access_counts_the_generation(
         lambda: world.share(hr, ken),
         lambda: store.collections.remove(hr.id),
     ]
+    before = await store.generation()
     for change in changes:
         before = await store.generation()
         await change()

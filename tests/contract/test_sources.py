@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ async def test_states_keep_detail_and_warnings_and_clear_the_code(
 ) -> None:
     source = await world.source(await world.collection(await world.account()))
     warning = SourceWarning("no_text_layer", (2, 3))
-    steps = (
+    steps: tuple[tuple[SourceState, dict[str, Any], object], ...] = (
         (SourceState.EXTRACTING, {}, (None, None, (), 1)),
         (
             SourceState.READY,
@@ -51,7 +52,7 @@ async def test_states_keep_detail_and_warnings_and_clear_the_code(
         (SourceState.QUEUED, {"warnings": []}, (StatusDetail.HYBRID, None, (), 2)),
     )
     for state, changes, expected in steps:
-        assert await store.sources.set_state(source.id, state, **changes)  # type: ignore[arg-type]
+        assert await store.sources.set_state(source.id, state, **changes)
         now = await store.sources.find(source.id)
         assert now is not None
         assert now.state is state
