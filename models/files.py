@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,8 @@ from gateway.errors import ModelError
 
 MODEL_FILE, TOKENIZER_FILE, MANIFEST_FILE = "model.onnx", "tokenizer.model", "manifest.json"
 _CHUNK_BYTES = 1 << 20
+
+Progress = Callable[[str, int, int], None]  # step, done, all: bytes, or parts when building
 
 
 class FileRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,8 +38,10 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def record_of(path: Path) -> FileRecord:
-    return FileRecord(path.stat().st_size, sha256_of(path))
+def is_as_recorded(path: Path, record: FileRecord) -> bool:
+    """False also when it is absent; an unreadable file raises OSError."""
+    is_there = path.is_file() and path.stat().st_size == record.size
+    return is_there and sha256_of(path) == record.sha256
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -66,15 +71,12 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def check(folder: Path, expected: dict[str, FileRecord]) -> None:
+def check(folder: Path, expected: Mapping[str, FileRecord]) -> None:
     """Compare size and hash of every file; ModelError names the first that differs."""
     for name, record in expected.items():
-        path = folder / name
         try:
-            found = FileRecord(path.stat().st_size, "")
-            if found.size == record.size:
-                found = record_of(path)
+            is_whole = is_as_recorded(folder / name, record)
         except OSError as error:
-            raise ModelError(f"{name}: missing", code="model_verification_failed") from error
-        if found != record:
+            raise ModelError(f"{name}: {error}", code="model_verification_failed") from error
+        if not is_whole:
             raise ModelError(f"{name}: damaged", code="model_verification_failed")

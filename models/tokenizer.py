@@ -6,7 +6,7 @@ from pathlib import Path
 import sentencepiece
 
 MAX_TOKENS = 512  # positions the model has, the two marks at the ends included
-BOS, EOS = 0, 2
+BOS, EOS, UNKNOWN = 0, 2, 3
 JOINER = "\u200d"  # the model was trained with it read as a blank; the character map keeps it
 
 
@@ -17,11 +17,16 @@ class Tokenizer:
         """Raises OSError or RuntimeError when the file cannot be read."""
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.Load(str(path))
+        # The XLM-R release numbers its pieces without <pad>; the model's ids are one higher.
+        self._shift = 0 if self._processor.unk_id() == UNKNOWN else 1
 
     def ids(self, text: str) -> list[int]:
         """Token ids of the text alone, without marks."""
         ids: list[int] = self._processor.EncodeAsIds(text.replace(JOINER, " "))
-        return ids
+        if not self._shift:
+            return ids
+        unknown = self._processor.unk_id()
+        return [UNKNOWN if piece == unknown else piece + self._shift for piece in ids]
 
     def windows(self, prefix: str, text: str) -> list[list[int]]:
         """At least one window; together they hold every token of the text."""

@@ -11,10 +11,10 @@ import structlog
 from gateway.core.passages import NoVectors
 from gateway.errors import ModelError
 from gateway.interfaces import Clock, Vector
-from models.catalogue import get
+from models.catalogue import Source, get
 from models.files import MODEL_FILE
 from models.frames import PASSAGE, QUERY
-from models.install import verify
+from models.install import installed_source, verify
 from models.pool import WorkerPool
 from models.worker_process import EmbedFailed, WorkerLost, WorkerProcess, start
 
@@ -48,13 +48,14 @@ class LocalEncoder:
         self._pool = WorkerPool(self._start, most=most_workers, idle_s=idle_unload_s)
         self._checking = asyncio.Lock()
         self._checked: tuple[int, ...] = ()  # how the verified file looked
+        self._source: Source | None = None  # once verified
         self._failures = 0
         self._rest_until = 0.0
         self._questions: OrderedDict[str, Vector] = OrderedDict()
 
     @property
     def model_key(self) -> str:
-        return self._model.key
+        return self._model.key(self._source or self._source_by_manifest())
 
     @property
     def worker_pids(self) -> frozenset[int]:
@@ -158,8 +159,15 @@ class LocalEncoder:
         async with self._checking:
             seen = await asyncio.to_thread(_looks, self._folder / MODEL_FILE)
             if not seen or seen != self._checked:
-                await asyncio.to_thread(verify, self._model.name, self._models_dir)
+                self._source = await asyncio.to_thread(verify, self._model.name, self._models_dir)
                 self._checked = seen
+
+    def _source_by_manifest(self) -> Source:
+        """Before the first check: what the files say they are, or what would be installed."""
+        try:
+            return installed_source(self._model, self._folder)
+        except ModelError:
+            return self._model.source
 
 
 def _looks(path: Path) -> tuple[int, ...]:
