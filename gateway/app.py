@@ -1,70 +1,253 @@
-"""Puts the program together: the only place that names concrete classes."""
+"""Puts the program together: with its siblings app_*.py the only place of concrete classes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 
 import structlog
-import uuid6
 from aiohttp import web
 
 from channels.line.channel import LineChannel, LineSettings
-from channels.webchat.channel import WebChatChannel
 from gateway import knowledge_config
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
-from gateway.config import Config, load, section
-from gateway.core.messages import InboundMessage
-from gateway.extract.supervisor import ExtractionSupervisor
+from gateway.app_library import Shelves, build_encoder, open_shelves, working
+from gateway.app_operations import Seams, build_registry
+from gateway.config import Config, GatewaySettings, load, section
+from gateway.core.asking import reply_language
+from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes, LaneOptions
-from gateway.interfaces import Channel, Encoder
-from gateway.knowledge.ingestion import Ingestion
-from gateway.knowledge.library import Library
-from gateway.knowledge.search import Search
+from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
 from gateway.llm.settings import ProviderSettings
 from gateway.operations.ask import AskAnswer, Question
 from gateway.operations.registry import Registry
-from gateway.outbox import OutboxSender
+from gateway.outbox import OutboxSender, SendingOptions
 from gateway.reading import TurnReader
-from gateway.store.opening import Store, open_store
+from gateway.store import Store
+from gateway.surfaces import http
 from gateway.surfaces.local import LocalRoute
+from gateway.surfaces.rpc import Rpc
+from gateway.surfaces.session import HttpCallers
+from gateway.surfaces.webhooks import Webhooks
+from gateway.system import SystemClock, Uuid7Ids
 from gateway.turn import Asked, TurnRunner, TurnSettings
 
 log = structlog.get_logger()
-ChannelKey = tuple[str, str]
+Channels = Mapping[tuple[str, str], Channel]
+DEDUPE_KEPT = timedelta(days=14)  # platforms redeliver for at most days; 7 is the promise
+UPKEEP_S = 600.0
 
 
-class SystemClock:
-    """The machine's time."""
+@dataclass(frozen=True, slots=True)
+class App:
+    """An open home: the store, the operations, and all that serves messages."""
 
-    def now(self) -> datetime:
-        """Aware, UTC."""
-        return datetime.now(UTC)  # noqa: TID251 - the one place where the clock is read
+    home: Path
+    settings: GatewaySettings
+    knowledge: KnowledgeConfig
+    store: Store
+    shelves: Shelves
+    registry: Registry
+    sign_in: SignIn
+    channels: Channels
+    lanes: InboxLanes
+    sender: OutboxSender
+    turns: TurnRunner
+    clock: Clock
 
-    def monotonic(self) -> float:
-        """Seconds."""
-        return monotonic()
+    async def serve(
+        self,
+        stop: asyncio.Event,
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        on_ready: Callable[[str], None] = lambda _url: None,
+    ) -> None:
+        """Serve until `stop` is set, then let running turns and calls end."""
+        local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock)
+        runner = web.AppRunner(self._application(), access_log=None)
+        await runner.setup()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.lanes.run(self.turns.run))
+            tasks.create_task(self.sender.run())
+            upkeep = tasks.create_task(self._upkeep())
+            try:
+                await local.start()
+                on_ready(
+                    await _listen(runner, host or self.settings.host, port or self.settings.port)
+                )
+                await stop.wait()
+            finally:
+                await runner.cleanup()
+                await local.stop()
+                self.lanes.stop()
+                self.sender.stop()
+                upkeep.cancel()
+
+    def _application(self) -> web.Application:
+        hosts = {self.settings.host, "127.0.0.1", "localhost", "::1", *self.settings.allowed_hosts}
+        callers = HttpCallers(self.sign_in, frozenset(hosts))
+        webhooks = Webhooks(self.channels, self.lanes.accept, self.clock)
+        rpc = Rpc(self.registry, callers, secure_cookie=self.settings.secure_cookie)
+        return http.build(callers, (*webhooks.routes(), *rpc.routes()))
+
+    async def _upkeep(self) -> None:
+        """Forget what need not be kept: old dedupe keys, old access-log rows."""
+        days = timedelta(days=self.knowledge.switches.access_log_retention_days)
+        while True:
+            now = self.clock.now()
+            await self.store.inbox.purge(now - DEDUPE_KEPT)
+            await self.store.audit.purge(now - days)
+            await asyncio.sleep(UPKEEP_S)
 
 
-class Uuid7Ids:
-    """Ids that sort by the time they were made."""
+@asynccontextmanager
+async def open_app(home: Path) -> AsyncIterator[App]:
+    """Open a home with its settings; background work on documents runs meanwhile."""
+    config = load(home / "config.toml")
+    knowledge = knowledge_config.read(config)
+    for warning in knowledge.warnings:
+        log.warning("setting ignored or clamped", setting=warning)
+    clock, ids = SystemClock(), Uuid7Ids()
+    encoder = build_encoder(knowledge.embedding, home / "models" / "embedding", clock)
+    async with AsyncExitStack() as opened:
+        shelves = await opened.enter_async_context(
+            open_shelves(home, knowledge.limits, encoder, clock, ids)
+        )
+        models = ModelRegistry(
+            {
+                name: section(ProviderSettings, table, f"providers.{name}")
+                for name, table in config.providers.items()
+            }
+        )
+        opened.push_async_callback(models.close)
+        channels = build_channels(config)
+        for channel in channels.values():
+            opened.push_async_callback(channel.close)
+        await opened.enter_async_context(working(shelves))
+        yield _assemble(
+            _Opened(home, config.gateway, knowledge, shelves, models, channels), clock, ids
+        )
 
-    def new(self) -> str:
-        """A UUIDv7."""
-        return str(uuid6.uuid7())
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What has to be closed again, before it is put together."""
+
+    home: Path
+    settings: GatewaySettings
+    knowledge: KnowledgeConfig
+    shelves: Shelves
+    models: ModelRegistry
+    channels: Channels
 
 
-def build_channels(config: Config) -> dict[ChannelKey, Channel]:
+def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
+    store, settings = opened.shelves.store, opened.settings
+    scopes = ScopeService(store.accounts, store.links, store.grants)
+    sign_in = SignIn(store.accounts, store.sessions, clock)
+    files = AgentFolder(opened.home / "agents", store.agents)
+    sender = OutboxSender(store.outbox, store.inbox, opened.channels, clock, SendingOptions())
+    turns = _turns(opened, scopes, files, sender, clock)
+    lanes = InboxLanes(
+        store.inbox,
+        sender,
+        opened.channels,
+        clock,
+        ids,
+        LaneOptions(concurrency=settings.max_concurrent_turns, lane_limit=settings.lane_limit),
+    )
+    seams = Seams(
+        opened.shelves,
+        scopes,
+        sign_in,
+        files,
+        _answering(turns, clock, ids),
+        opened.knowledge.limits,
+        settings.session_days,
+        clock,
+        ids,
+    )
+    return App(
+        opened.home,
+        settings,
+        opened.knowledge,
+        store,
+        opened.shelves,
+        build_registry(seams),
+        sign_in,
+        opened.channels,
+        lanes,
+        sender,
+        turns,
+        clock,
+    )
+
+
+def _turns(
+    opened: _Opened, scopes: ScopeService, files: AgentFolder, sender: OutboxSender, clock: Clock
+) -> TurnRunner:
+    store, switches = opened.shelves.store, opened.knowledge.switches
+    reader = TurnReader(
+        scopes,
+        store.collections,
+        opened.shelves.search,
+        store.passages,
+        clock,
+        auto_retrieve=switches.auto_retrieve,
+    )
+    settings = TurnSettings(
+        has_library=switches.enabled,
+        inject_budget_chars_max=switches.inject_budget_chars_max,
+        language=opened.settings.language,
+    )
+    return TurnRunner(scopes, files, reader, opened.models, store.turns, sender, clock, settings)
+
+
+def _answering(
+    turns: TurnRunner, clock: Clock, ids: Ids
+) -> Callable[[Question], Awaitable[AskAnswer]]:
+    """The turn without a channel, for `chat.ask`; each question is a conversation of its own."""
+
+    async def answer(question: Question) -> AskAnswer:
+        turn_id = ids.new()
+        asked = Asked(
+            turn_id,
+            question.text,
+            question.audience,
+            question.agent_id,
+            f"ask/{turn_id}",
+            clock.now(),
+            reply_language(None, question.language, question.text, turns.settings.language),
+        )
+        found = await turns.answer(asked)
+        return AskAnswer(found.turn_id, found.text, found.footer, list(found.citations))
+
+    return answer
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
+    """Open the port; ConfigError where it cannot be had."""
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        reason = f"{host}:{port}: {error.strerror or error}"
+        raise ConfigError(reason, path="gateway.port", reason=reason) from error
+    address = runner.addresses[0]
+    return f"http://{address[0]}:{address[1]}"
+
+
+def build_channels(config: Config) -> dict[tuple[str, str], Channel]:
     """One channel an account of a platform; ConfigError names a wrong key."""
-    channels: dict[ChannelKey, Channel] = {("webchat", "web"): WebChatChannel()}
-    for name, table in config.channels.get("line", {}).items():
-        settings = section(LineSettings, {"name": name, **table}, f"channels.line.{name}")
-        channels["line", name] = LineChannel(settings)
+    channels: dict[tuple[str, str], Channel] = {}
+    for platform, accounts in config.channels.items():
+        for name, table in accounts.items():
+            settings = section(LineSettings, {"name": name, **table}, f"channels.{platform}.{name}")
+            channels[platform, name] = LineChannel(settings)
     return channels

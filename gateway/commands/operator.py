@@ -12,10 +12,11 @@ import aiohttp
 import msgspec
 
 from gateway import home as homes
-from gateway.app import App, SystemClock, open_app
+from gateway.app import App, open_app
 from gateway.errors import TABLE, GatewayError, HomeError
 from gateway.surfaces.local import LocalCall, local_caller
 from gateway.surfaces.local_signing import KEY_FILE, SOCKET, signature
+from gateway.system import SystemClock
 
 LOCK_WAIT_S = 30.0  # another command may hold the home for a moment
 LOCK_RETRY_S = 0.1
@@ -109,6 +110,11 @@ def _running(home: Path, language: str | None) -> ThroughSocket | None:
     if not _answers(home / SOCKET):
         return None
     return ThroughSocket(home, key, language)
+
+
+def is_running(home: Path) -> bool:
+    """Whether a gateway serves this home now."""
+    return _answers(home / SOCKET)
 
 
 def _answers(path: Path) -> bool:

@@ -1,0 +1,129 @@
+"""Puts the library together: store, extraction, encoder, ingestion, search."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.calibration import find_calibration
+
+from gateway.core.limits import KnowledgeLimits
+from gateway.core.passages import NoVectors
+from gateway.errors import ModelError
+from gateway.extract.supervisor import ExtractionSupervisor
+from gateway.interfaces import Clock, Encoder, Ids, Vector
+from gateway.knowledge.ingestion import Ingestion
+from gateway.knowledge.library import Library
+from gateway.knowledge.search import Search
+from gateway.knowledge.upload_gate import UploadGate
+from gateway.knowledge_config import EmbeddingSettings
+from gateway.store import Store, open_store
+from models.catalogue import MODELS
+from models.worker_client import LocalEncoder
+
+
+class NoEncoder:
+    """Stands where no model is set; every search says why it used words alone."""
+
+    model_key = "none"
+
+    def __init__(self, reason: NoVectors) -> None:
+        self._reason = reason
+
+    async def unavailable(self) -> NoVectors | None:
+        """The reason."""
+        return self._reason
+
+    async def embed_query(self, text: str) -> Vector:
+        """Nothing to embed with."""
+        raise ModelError(self._reason, code="model_unavailable")
+
+    async def embed_passages(self, texts: object) -> list[Vector]:
+        """Nothing to embed with."""
+        raise ModelError(self._reason, code="model_unavailable")
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelves:
+    """The library's working parts."""
+
+    store: Store
+    encoder: Encoder
+    extractor: ExtractionSupervisor
+    ingestion: Ingestion
+    library: Library
+    search: Search
+
+
+def build_encoder(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -> Encoder:
+    """The local encoder, or one that says why there is none."""
+    if settings.provider == "none":
+        return NoEncoder(NoVectors.PROVIDER_NONE)
+    if settings.provider != "local" or settings.local_model not in MODELS:
+        return NoEncoder(NoVectors.UNKNOWN_PROVIDER)
+    workers = settings.threads or max(1, (os.cpu_count() or 2) // 2)
+    return LocalEncoder(
+        models_dir,
+        settings.local_model,
+        idle_unload_s=settings.idle_unload_minutes * 60.0,
+        clock=clock,
+        most_workers=1 + workers,
+    )
+
+
+@asynccontextmanager
+async def open_shelves(
+    home: Path, limits: KnowledgeLimits, encoder: Encoder, clock: Clock, ids: Ids
+) -> AsyncIterator[Shelves]:
+    """Open the store of a home and what reads, indexes and searches it."""
+    async with AsyncExitStack() as opened:
+        store = await opened.enter_async_context(open_store(home, clock, ids))
+        opened.push_async_callback(encoder.close)
+        extractor = ExtractionSupervisor(limits)
+        opened.push_async_callback(extractor.close)
+        gate = UploadGate()
+        ingestion = Ingestion(
+            jobs=store.jobs,
+            sources=store.sources,
+            index=store.passages,
+            vectors=store.vectors,
+            blobs=store.blobs,
+            extractor=extractor,
+            encoder=encoder,
+            upkeep=store.maintenance,
+            clock=clock,
+            ids=ids,
+            limits=limits,
+            gate=gate,
+        )
+        library = Library(
+            sources=store.sources,
+            blobs=store.blobs,
+            jobs=store.jobs,
+            clock=clock,
+            ids=ids,
+            limits=limits,
+            gate=gate,
+            wake=ingestion.wake,
+        )
+        search = Search(
+            store.passages, store.vectors, encoder, store.audit, clock, find_calibration
+        )
+        yield Shelves(store, encoder, extractor, ingestion, library, search)
+
+
+@asynccontextmanager
+async def working(shelves: Shelves) -> AsyncIterator[None]:
+    """Let the ingestion's jobs run meanwhile; one under way is taken up at the next start."""
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(shelves.ingestion.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()

@@ -1,0 +1,56 @@
+"""`knowledge eval`: recall and refusal over one's own documents and questions."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.progress import Progress
+
+from gateway.app_evaluation import evaluation_library
+from gateway.commands.output import DONE, FAILED, language, say, show
+from gateway.commands.tree import Commands
+from gateway.config import home_folder
+from gateway.evals.evaluate import EvalOptions, evaluate
+from gateway.system import SystemClock
+
+
+def register(commands: Commands) -> None:
+    """Add this command."""
+    command = commands.add("knowledge eval", run_evaluation)
+    command.add_argument("--docs", type=Path, required=True, help=say("opt_docs"))
+    command.add_argument("--questions", type=Path, required=True, help=say("opt_questions"))
+    command.add_argument("--model", default="none", help=say("opt_eval_model"))
+    command.add_argument("--model-home", type=Path, help=say("opt_model_home"))
+    command.add_argument("--modes", default="", help=say("opt_modes"))
+    command.add_argument("--k", type=int, default=5, help=say("opt_k"))
+    command.add_argument("--min-recall", type=float, help=say("opt_min_recall"))
+    command.add_argument("--report", type=Path, help=say("opt_report"))
+    command.add_argument("--work-dir", type=Path, help=say("opt_work_dir"))
+
+
+async def run_evaluation(options: argparse.Namespace) -> int:
+    asked = EvalOptions(
+        docs=options.docs,
+        questions=options.questions,
+        model=options.model,
+        model_home=options.model_home,
+        modes=tuple(mode.strip() for mode in options.modes.split(",") if mode.strip()),
+        k=options.k,
+        min_recall=options.min_recall,
+        work_dir=options.work_dir,
+    )
+    models_dir = (options.model_home or home_folder(options.home)) / "models" / "embedding"
+    with Progress(disable=not sys.stderr.isatty(), transient=True) as bar:
+        tasks = {}
+
+        def progress(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(tasks[step], completed=done, total=total)
+
+        open_library = evaluation_library(asked.model_name, models_dir)
+        report = await evaluate(asked, open_library, SystemClock(), progress)
+    if options.report is not None:
+        report.write(options.report)
+    show(options, report.to_json(), report.lines(language()))
+    return DONE if report.is_met else FAILED
