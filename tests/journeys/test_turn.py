@@ -657,6 +657,32 @@ async def test_a_whole_turn_through_a_model_behind_http() -> None:
 
 
 @pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        (Trouble.NOTHING, error_text("llm_failed", "zh-TW")),
+        (Say("[9]"), error_text("llm_failed", "zh-TW")),
+        (UseTool({"query": "特休"}), error_text("llm_failed", "zh-TW")),  # and again, for ever
+        (UseTool('{"query": "特'), error_text("llm_failed", "zh-TW")),
+        (Say("長" * 30_000, 1_000), "長" * 30_000),
+    ],
+)
+async def test_whatever_a_model_behind_http_does_a_reply_goes_out(
+    step: Say | UseTool | Trouble, sentence: str
+) -> None:
+    async with openai_simulator(step) as simulator:
+        it = scene()
+        it.office.employ(model="house/small-1")
+        registry = ModelRegistry({"house": ProviderSettings(base_url=simulator.base_url)})
+        it.model = registry
+        try:
+            reply = await it.ask()
+        finally:
+            await registry.close()
+    assert reply.text == sentence
+    assert reply.parts
+
+
+@pytest.mark.parametrize(
     ("trouble", "code"), [(Trouble.HANG, "llm_timeout"), (Trouble.DROP_MID_STREAM, "llm_failed")]
 )
 async def test_a_model_that_hangs_or_drops_ends_the_turn_with_its_code(

@@ -222,6 +222,10 @@ async def test_relevant_passages_in_other_words_are_quoted_all_the_same() -> Non
     assert draft.text == "家庭成員發生嚴重疾病時，可請家庭照顧假。[1]"
 
 
+async def test_without_a_question_there_is_nothing_to_say() -> None:
+    assert await ask((ChatMessage(Speaker.SYSTEM, "rules"),), TOOL_SEARCH) == Draft("")
+
+
 @pytest.mark.parametrize("question", ["", "？！", "🙂", "/help"])
 async def test_a_message_without_a_question_gets_a_sentence(question: str) -> None:
     draft = await ask(prompt(question), TOOL_SEARCH)

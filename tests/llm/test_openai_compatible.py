@@ -10,7 +10,7 @@ from gateway.core.secrets import Secret
 from gateway.errors import LanguageModelError
 from gateway.llm.openai_compatible import OpenAIModel, OpenAIProvider
 from gateway.llm.settings import ProviderSettings
-from gateway.llm.wire import MAX_DRAFT_CHARS
+from gateway.llm.wire import MAX_ARGUMENT_CHARS, MAX_DRAFT_CHARS, MAX_TOOL_CALLS
 from tests.simulators.openai import OpenAISimulator, Say, Trouble, UseTool, openai_simulator
 
 KEY = "sk-local-7f3a9c"
@@ -82,6 +82,19 @@ async def test_arguments_reach_us_as_the_model_wrote_them_broken_or_not() -> Non
     async with openai_simulator(UseTool('{"query": "特')) as simulator:
         draft, _ = await ask(simulator)
     assert draft.tool_calls[0].arguments == '{"query": "特'
+
+
+async def test_calls_are_told_apart_and_bounded_in_number_and_length() -> None:
+    query = {"query": "特休"}
+    script = (UseTool(query, calls=2, has_ids=False), UseTool(query, calls=MAX_TOOL_CALLS + 9))
+    async with openai_simulator(*script) as simulator:
+        alike, _ = await ask(simulator)
+        many, _ = await ask(simulator)
+    assert [call.id for call in alike.tool_calls] == ["call_0", "call_1"]
+    assert len(many.tool_calls) == MAX_TOOL_CALLS
+    async with openai_simulator(UseTool("[" * (MAX_ARGUMENT_CHARS + 1))) as simulator:
+        with pytest.raises(LanguageModelError):
+            await ask(simulator)
 
 
 async def test_no_tools_field_when_none_is_on_offer() -> None:

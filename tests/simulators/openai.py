@@ -29,6 +29,7 @@ class UseTool:
     name: str = "knowledge_search"
     text: str = ""
     calls: int = 1
+    has_ids: bool = True  # false: every call says the same
 
 
 class Trouble(StrEnum):
@@ -150,7 +151,8 @@ def _tool_lines(step: UseTool) -> list[str]:
     lines = [_chunk({"content": step.text})] if step.text else []
     for index in range(step.calls):
         head = {"name": step.name, "arguments": arguments[:half]}
-        first = {"index": index, "id": f"c{index}", "type": "function", "function": head}
+        call_id = f"c{index}" if step.has_ids else "same"
+        first = {"index": index, "id": call_id, "type": "function", "function": head}
         rest = {"index": index, "function": {"arguments": arguments[half:]}}
         lines += [_chunk({"tool_calls": [first]}), _chunk({"tool_calls": [rest]})]
     return [*lines, _chunk({}, "tool_calls")]
