@@ -2,7 +2,8 @@
 
 import re
 
-_UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
@@ -10,11 +11,13 @@ def clean(text: str) -> str:
 
     Neither can be stored as UTF-8 or sent to a platform; tab, CR and LF stay.
     """
-    return _UNSENDABLE.sub("", join_surrogates(text))
+    return _CONTROLS.sub("", join_surrogates(text))
 
 
 def join_surrogates(text: str) -> str:
     """Pairs of surrogate code points joined, lone ones replaced by U+FFFD."""
+    if _SURROGATE.search(text) is None:
+        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
