@@ -15,6 +15,7 @@ _SURROGATE = regex.compile(r"\p{Cs}")
 _NEW_LINE = regex.compile(r"\r\n?")
 _GRAPHEME = regex.compile(r"\X")
 _CJK = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー]"
+_LETTER = r"[\p{L}\p{N}]"
 _MARKS = r"(?: ?\[[0-9]+\])*+"  # a sentence's citations stay with it
 # Where to cut, best first; the part ends where the match ends.
 _BREAKS = (
@@ -24,9 +25,9 @@ _BREAKS = (
         rf"""[。！？｡]++[」』”’）)\]】》]*+{_MARKS}|(?<![.!?])[.!?]++["'”’)\]]*+{_MARKS}(?=\s)"""
     ),
     regex.compile(rf"[，、；：]{_MARKS}|[,;:]{_MARKS}(?=\s)"),
-    regex.compile(rf"(?=[ \t\u3000])|(?<={_CJK})(?={_CJK})"),
+    regex.compile(rf"(?=[ \t\u3000])|(?<={_CJK})(?={_LETTER})|(?<={_LETTER})(?={_CJK})"),
 )
-_AHEAD = 24  # characters after the limit that a break may look at
+_LONGEST = 24  # characters of a break: how far around the borders of the window it is looked for
 _BLANK_LINES = regex.compile(r"(?:[ \t]*+\n)*+")
 _BLANKS = regex.compile(r"(?:\s(?![\p{M}\u200d]))*+")  # a combining mark keeps its blank
 
@@ -174,9 +175,9 @@ def _best_cut(text: str, at: int, room: int, unit: Unit) -> int:
     half = (at + limit) // 2
     allowed = set(ends)
     for pattern in _BREAKS:
-        found = pattern.finditer(text, half, limit + _AHEAD)
+        found = pattern.finditer(text, max(at, half - _LONGEST), limit + _LONGEST)
         cuts = [match.end() for match in found if match.end() in allowed]
-        if cuts:
+        if cuts and cuts[-1] >= half:
             return cuts[-1]
     return limit
 
