@@ -1,0 +1,37 @@
+"""A reader without a sandbox: paragraphs of UTF-8, failures and interruptions on demand."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from gateway.core.documents import Block, Extracted, SourceWarning
+from gateway.core.passages import Locator
+from gateway.errors import ExtractionError
+from gateway.interfaces import Extractor
+
+
+class FakeExtractor:
+    """`codes` by name are raised; `meanwhile` is awaited while a file is being read."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, str] = {}
+        self.warnings: tuple[SourceWarning, ...] = ()
+        self.meanwhile: Callable[[str], Awaitable[None]] | None = None
+        self.read: list[str] = []
+
+    async def extract(self, path: Path, name: str) -> Extracted:
+        self.read.append(name)
+        if self.meanwhile:
+            await self.meanwhile(name)
+        if name in self.codes:
+            raise ExtractionError(name, code=self.codes[name])
+        text = path.read_bytes().decode()  # noqa: ASYNC240 - a few bytes of a test
+        blocks = tuple(
+            Block(part, Locator(page=page)) for page, part in enumerate(text.split("\n\n"), 1)
+        )
+        return Extracted(blocks, "text/plain", warnings=self.warnings, pages=len(blocks))
+
+    async def close(self) -> None:
+        return None
+
+
+fits: type[Extractor] = FakeExtractor

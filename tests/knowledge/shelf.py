@@ -1,0 +1,108 @@
+"""A library over the real store, with a reader and an encoder that do as they are told."""
+
+import io
+from dataclasses import dataclass, field
+
+from gateway.core.access import (
+    Account,
+    AccountRole,
+    Audience,
+    AudienceKind,
+    Collection,
+    Sensitivity,
+)
+from gateway.core.documents import Source
+from gateway.core.limits import KnowledgeLimits
+from gateway.core.matching import query_terms
+from gateway.core.passages import Passage
+from gateway.core.scope import Scope, decide
+from gateway.interfaces import Encoder, Extractor, PassageVectors
+from gateway.knowledge.ingestion import Ingestion
+from gateway.knowledge.library import Library
+from gateway.knowledge.upload_gate import UploadGate
+from gateway.store import Store
+from tests.fakes.extraction import FakeExtractor
+from tests.fakes.knowledge import FakeEncoder
+from tests.fakes.times import RealIds
+from tests.fakes.wound_clock import WoundClock
+
+IDS = RealIds()
+OWNER = Account("ken", "ken", "Ken", AccountRole.MANAGER, "HR")
+
+
+@dataclass
+class Shelf:
+    """Everything one test needs; `restart` gives the Ingestion of a new process."""
+
+    store: Store
+    clock: WoundClock
+    limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
+    extractor: Extractor = field(default_factory=FakeExtractor)
+    encoder: Encoder = field(default_factory=FakeEncoder)
+
+    def __post_init__(self) -> None:
+        self.gate = UploadGate()
+        self.ids = IDS
+        self.restart()
+
+    def restart(self) -> Ingestion:
+        store = self.store
+        self.ingestion = Ingestion(
+            jobs=store.jobs,
+            sources=store.sources,
+            index=store.passages,
+            vectors=store.vectors,
+            blobs=store.blobs,
+            extractor=self.extractor,
+            encoder=self.encoder,
+            upkeep=store.maintenance,
+            clock=self.clock,
+            ids=IDS,
+            limits=self.limits,
+            gate=self.gate,
+        )
+        self.library = Library(
+            sources=store.sources,
+            blobs=store.blobs,
+            jobs=store.jobs,
+            clock=self.clock,
+            ids=IDS,
+            limits=self.limits,
+            gate=self.gate,
+            wake=self.ingestion.wake,
+        )
+        return self.ingestion
+
+    async def collection(self, slug: str = "") -> Collection:
+        await self.store.accounts.put(OWNER)
+        draft = Collection(IDS.new(), 0, slug or IDS.new(), "手冊", Sensitivity.INTERNAL)
+        return await self.store.collections.create(draft, OWNER.id)
+
+    async def add(self, collection: Collection, name: str, text: str | bytes) -> Source:
+        data = text.encode() if isinstance(text, str) else text
+        source, _ = await self.library.add_file(collection, name, io.BytesIO(data), OWNER)
+        return source
+
+    async def done(self, collection: Collection, name: str, text: str | bytes) -> Source:
+        """Added, and all that is due done."""
+        source = await self.add(collection, name, text)
+        await self.ingestion.drain()
+        return await self.now(source)
+
+    async def now(self, source: Source) -> Source:
+        found = await self.store.sources.find(source.id)
+        assert found is not None
+        return found
+
+    async def scope(self) -> Scope:
+        audience = Audience(AudienceKind.DASHBOARD, OWNER)
+        return decide(audience, None, await self.store.grants.facts(audience, None))
+
+    async def found(self, question: str) -> list[Passage]:
+        scope = await self.scope()
+        hits = await self.store.passages.lexical(scope, query_terms(question).terms, 50)
+        return list(await self.store.passages.load(scope, [each for each, _ in hits.hits]))
+
+    async def vectors(self) -> dict[int, PassageVectors]:
+        _, rows, _ = await self.store.vectors.changes(self.encoder.model_key, 0)
+        return {row.passage_id: row for row in rows}

@@ -1,0 +1,152 @@
+"""Adding and removing documents: quotas, doubles, names, and what becomes of the originals."""
+
+import asyncio
+import io
+
+import pytest
+
+from gateway.core.documents import SourceKind, SourceState
+from gateway.core.limits import KnowledgeLimits
+from gateway.errors import GatewayError, NotFoundError
+from gateway.knowledge.upload_gate import UploadGate
+from tests.knowledge.shelf import OWNER, Shelf
+
+
+async def refusal(shelf: Shelf, *args: object, text: bool = False) -> str:
+    add = shelf.library.add_text if text else shelf.library.add_file
+    with pytest.raises(GatewayError) as raised:
+        await add(*args, OWNER)  # type: ignore[arg-type,call-arg]
+    return raised.value.code
+
+
+async def blobs(shelf: Shelf) -> set[str]:
+    return {sha256 for sha256, _ in await shelf.store.blobs.list()}
+
+
+async def test_five_uploads_of_the_same_bytes_are_one_source(shelf: Shelf) -> None:
+    one, other = await shelf.collection(), await shelf.collection()
+    answers = await asyncio.gather(
+        *(shelf.library.add_file(one, f"{n}.txt", io.BytesIO(b"same"), OWNER) for n in range(5)),
+        shelf.library.add_file(one, "different.txt", io.BytesIO(b"different"), OWNER),
+    )
+    assert sorted(is_new for _, is_new in answers) == [False] * 4 + [True] * 2
+    assert len({source.id for source, _ in answers}) == 2
+    _, is_new = await shelf.library.add_file(other, "0.txt", io.BytesIO(b"same"), OWNER)
+    assert is_new
+
+
+async def test_same_name_with_other_content_is_another_source(shelf: Shelf) -> None:
+    collection = await shelf.collection()
+    first = await shelf.add(collection, "規則.pdf", "v1")
+    second = await shelf.add(collection, "規則.pdf", "v2")
+    assert first.id != second.id
+    assert first.title == second.title
+
+
+async def test_names_are_cleaned_and_the_adder_is_kept(shelf: Shelf) -> None:
+    source = await shelf.add(await shelf.collection(), "..\\a\u202efdp.exe", "x")
+    assert (source.title, source.kind, source.added_by) == ("afdp.exe", SourceKind.FILE, OWNER.id)
+
+
+async def test_pasted_text_is_a_txt_source(shelf: Shelf) -> None:
+    collection = await shelf.collection()
+    source, is_new = await shelf.library.add_text(collection, "公告", "明天放假。\ud800", None)
+    assert is_new
+    assert (source.title, source.kind, source.added_by) == ("公告.txt", SourceKind.PASTE, None)
+    assert await refusal(shelf, collection, "公告", " \n", text=True) == "empty_text"
+    assert await refusal(shelf, collection, "公告", "字" * 500_001, text=True) == "too_many_chars"
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (KnowledgeLimits(max_source_bytes=3), "too_large"),
+        (KnowledgeLimits(max_sources_per_collection=1), "quota_sources"),
+        (KnowledgeLimits(max_collection_bytes=6), "quota_bytes"),
+        (KnowledgeLimits(max_total_bytes=6), "quota_bytes"),
+        (KnowledgeLimits(max_chunks_total=1), "quota_chunks"),
+    ],
+)
+async def test_quotas_refuse_what_is_new_and_not_what_is_there(
+    shelf: Shelf, limits: KnowledgeLimits, code: str
+) -> None:
+    collection = await shelf.collection()
+    first = await shelf.done(collection, "a.txt", "aaa")
+    shelf.limits = limits
+    shelf.restart()
+    assert await refusal(shelf, collection, "b.txt", io.BytesIO(b"bbbb")) == code
+    again, is_new = await shelf.library.add_file(collection, "b.txt", io.BytesIO(b"aaa"), OWNER)
+    assert (again.id, is_new) == (first.id, False)
+
+
+async def test_a_collection_that_went_takes_nothing(shelf: Shelf) -> None:
+    collection = await shelf.collection()
+    await shelf.store.collections.remove(collection.id)
+    with pytest.raises(NotFoundError):
+        await shelf.add(collection, "a.txt", "a")
+
+
+async def test_originals_nobody_uses_go_after_the_grace(shelf: Shelf) -> None:
+    collection = await shelf.collection()
+    kept = await shelf.done(collection, "kept.txt", "kept")
+    gone = await shelf.done(collection, "gone.txt", "gone")
+    await shelf.library.remove(gone.id)
+    shelf.clock.wind(days=400)  # files carry the machine's time; all are old now
+    async with shelf.gate.upload():
+        await shelf.ingestion.drain()
+        assert await blobs(shelf) == {kept.sha256, gone.sha256}
+    shelf.clock.wind(minutes=2)
+    await shelf.ingestion.drain()
+    assert await blobs(shelf) == {kept.sha256}
+
+
+async def test_fresh_originals_stay_for_the_source_that_may_come(shelf: Shelf) -> None:
+    sha256, _ = await shelf.store.blobs.put(io.BytesIO(b"under way"), 99)
+    stored_at = dict(await shelf.store.blobs.list())[sha256]
+    shelf.clock.wind(seconds=(stored_at - shelf.clock.now()).total_seconds() + 9 * 60)
+    await shelf.store.jobs.put("sweep_blobs", "", shelf.clock.now())
+    await shelf.ingestion.drain()
+    assert await blobs(shelf) == {sha256}
+    shelf.clock.wind(minutes=10)  # the next sweep, within 20 minutes in all
+    await shelf.ingestion.drain()
+    assert await blobs(shelf) == set()
+
+
+async def test_a_removed_collection_is_emptied_source_by_source(shelf: Shelf) -> None:
+    collection = await shelf.collection()
+    sources = [await shelf.done(collection, f"{n}.txt", f"特休 {n}") for n in range(3)]
+    await shelf.store.collections.remove(collection.id)
+    await shelf.ingestion.drain()
+    assert await shelf.store.sources.list(collection.id) == []
+    assert await shelf.vectors() == {}
+    shelf.clock.wind(days=400)
+    await shelf.ingestion.drain()
+    assert await blobs(shelf) == set()
+    assert await shelf.store.check() == ()
+    assert all([await shelf.store.sources.find(each.id) is None for each in sources])
+
+
+async def test_a_sweep_waits_for_nobody_and_lets_uploads_wait() -> None:
+    gate = UploadGate()
+    async with gate.upload(), gate.sweep() as is_alone:
+        assert not is_alone
+    async with gate.sweep() as is_alone, asyncio.TaskGroup() as tasks:
+        assert is_alone
+        async with gate.sweep() as is_second_alone:
+            assert not is_second_alone
+        uploading = tasks.create_task(_upload(gate))
+        await asyncio.sleep(0)
+        assert not uploading.done()
+        uploading.cancel()
+    await _upload(gate)
+
+
+async def _upload(gate: UploadGate) -> None:
+    async with gate.upload():
+        return
+
+
+async def test_a_new_source_waits_for_its_turn(shelf: Shelf) -> None:
+    source = await shelf.add(await shelf.collection(), "a.txt", "a")
+    assert source.state is SourceState.QUEUED
+    assert await shelf.ingestion.waiting() == {"ingest": 1}
