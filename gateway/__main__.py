@@ -16,13 +16,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     _log_to_stderr(quiet=options.command != "serve" and not options.verbose)
     try:
-        return asyncio.run(options.run(options))
+        code: int = asyncio.run(options.run(options))
     except GatewayError as error:
         return complain(options, error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         return 0
+    return code
 
 
 def _log_to_stderr(*, quiet: bool) -> None:

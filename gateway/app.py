@@ -25,7 +25,7 @@ from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
 from gateway.llm.settings import ProviderSettings
-from gateway.operations.ask import AskAnswer, Question
+from gateway.operations.ask import Answer, AskAnswer, Question
 from gateway.operations.registry import Registry
 from gateway.outbox import OutboxSender, SendingOptions
 from gateway.reading import TurnReader
@@ -210,9 +210,7 @@ def _turns(
     return TurnRunner(scopes, files, reader, opened.models, store.turns, sender, clock, settings)
 
 
-def _answering(
-    turns: TurnRunner, clock: Clock, ids: Ids
-) -> Callable[[Question], Awaitable[AskAnswer]]:
+def _answering(turns: TurnRunner, clock: Clock, ids: Ids) -> Answer:
     """The turn without a channel, for `chat.ask`; each question is a conversation of its own."""
 
     async def answer(question: Question) -> AskAnswer:

@@ -92,7 +92,8 @@ async def _sandbox(_home: Path) -> str:
 
 
 async def _disk(home: Path) -> str:
-    free = shutil.disk_usage(home if home.exists() else home.parent).free
+    homes.require(home)
+    free = shutil.disk_usage(home).free
     if free < LOW_DISK_BYTES:
         raise StoreError(f"{free // 2**20} MB", code="store_full")
     return f"{free / 2**30:.1f} GB"

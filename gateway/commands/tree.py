@@ -21,6 +21,9 @@ class Commands:
         parent = self._group(groups[0]) if groups else self._root
         sentence = say(f"help_{path.replace(' ', '_').replace('-', '_')}")
         command = parent.add_parser(name, help=sentence, description=sentence)
+        command.add_argument(  # also after the command; SUPPRESS keeps one given before it
+            "--home", metavar="DIR", default=argparse.SUPPRESS, help=say("opt_home")
+        )
         command.add_argument("--json", action="store_true", help=say("opt_json"))
         if account:
             command.add_argument("--as", dest="account", metavar="ACCOUNT", help=say("opt_as"))
