@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from gateway.core.matching import match_text
 
@@ -26,6 +27,8 @@ _ASKING_WORDS = """
 _ASKING = re.compile(
     "|".join(sorted(map(match_text, _ASKING_WORDS.split()), key=len, reverse=True))
 )
+_MOST_CHARS = 1_000
+_MOST_TERMS = 64
 _PARTICLES = frozenset("はがをにのでともへやか")
 _STOP = """
 a an the of to in on for and or is are was were be been do does did i we you my our your me it its
@@ -105,10 +108,10 @@ class AskedFor:
 
 
 def asked_for(question: str) -> AskedFor:
-    """Take a question apart; no terms where it holds none."""
-    folded = match_text(question)
+    """Take a question apart; no terms where it holds none. Of a pasted page only the start."""
+    folded = match_text(question[:_MOST_CHARS])
     text = with_digits(folded)
-    found = {term.text: term for term in _terms(text)}
+    found = {term.text: term for term in islice(_terms(text), _MOST_TERMS)}
     kinds = (held for asked, held in _EXPECTED if asked.search(folded))
     letters = frozenset(_HAN_LETTER.findall(_ASKING.sub(" ", text)))
     return AskedFor(tuple(found.values()), letters, next(kinds, None))

@@ -1,5 +1,6 @@
 """The built-in language model: no key, no network; it answers in the documents' own words."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 
@@ -36,7 +37,8 @@ class ExtractiveModel:
         if _may_search(question, injected, results, tools):
             query = json.dumps({"query": question}, ensure_ascii=False)
             return Draft("", (ToolCall("search_1", TOOL_SEARCH.name, query),))
-        answer = _answer(question, injected, found)
+        # in a thread: with many passages it takes longer than the event loop may wait
+        answer = await asyncio.to_thread(_answer, question, injected, found)
         for line in answer.splitlines(keepends=True):
             await on_delta(line)
         return Draft(answer)

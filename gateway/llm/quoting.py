@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gateway.core.injection import looks_like_instruction
 from gateway.core.passage_block import ShownPassage
 from gateway.llm.asked_for import AskedFor, Term, amounts, asked_for, with_digits, words
 from gateway.llm.readable import Kind, Unit, units
@@ -19,6 +20,7 @@ _ANSWERS = 0.9  # a word that stands in the FAQ question right above
 _EXPECTED = 0.25
 _LETTERS = 0.15  # single letters decide where whole words do not
 _SUSPECT = 0.5
+_LOOKED_AT = 12  # candidates that are read for instructions, which takes most of the time
 _FIRST = 0.1  # the first passage is the nearest one by search; the next ones get less
 _LONG_CHARS = 2_000.0
 
@@ -59,22 +61,23 @@ def quotes(
     """
     asked = asked_for(question)
     parted = [units(passage) for passage in passages]
+    headings = {unit.about for group in parted for unit in group}
+    lent = {about: _matches(asked.terms, about) for about in headings}
     rated = [
-        _rate(asked, unit, passage, at)
+        _rate(asked, unit, (passage, at), lent[unit.about])
         for passage, group in enumerate(parted)
         for at, unit in enumerate(group)
         if unit.kind in (Kind.SENTENCE, Kind.ROW)
     ]
-    best = max(rated, key=lambda each: each.value, default=None)
-    if best is None or best.share < (0.0 if are_relevant else ENOUGH):
+    ranked = _without_suspects(rated)
+    if not ranked or ranked[0].share < (0.0 if are_relevant else ENOUGH):
         return ()
-    chosen = _with_neighbours(_best(rated, best), parted)
+    chosen = _with_neighbours(_best(ranked), parted)
     return tuple(Quote(passages[passage].n, parted[passage][at].text) for passage, at in chosen)
 
 
-def _rate(asked: AskedFor, unit: Unit, passage: int, at: int) -> _Rated:
+def _rate(asked: AskedFor, unit: Unit, place: tuple[int, int], about: Sequence[float]) -> _Rated:
     own = _matches(asked.terms, unit.folded)
-    about = _matches(asked.terms, unit.about)
     lent = _ANSWERS if unit.follows_question else _ABOUT
     total = sum(term.weight for term in asked.terms) or 1.0
     share = sum(
@@ -82,14 +85,12 @@ def _rate(asked: AskedFor, unit: Unit, passage: int, at: int) -> _Rated:
         for term, mine, theirs in zip(asked.terms, own, about, strict=True)
     )
     share /= total
-    value = share + _FIRST / (passage + 1) - min(0.15, len(unit.text) / _LONG_CHARS)
+    value = share + _FIRST / (place[0] + 1) - min(0.15, len(unit.text) / _LONG_CHARS)
     if share > 0 and asked.expected is not None and asked.expected.search(unit.folded):
         value += _EXPECTED
     value += _LETTERS * _share_of_letters(asked.letters, unit.folded)
-    if unit.is_suspect:
-        value *= _SUSPECT
     shared = frozenset(term.text for term, mine in zip(asked.terms, own, strict=True) if mine)
-    return _Rated(passage, at, unit, share, value, shared)
+    return _Rated(*place, unit, share, value, shared)
 
 
 def _share_of_letters(letters: frozenset[str], folded: str) -> float:
@@ -110,13 +111,30 @@ def _match(term: Term, text: str, known: frozenset[str]) -> float:
     return 0.0
 
 
-def _best(rated: Sequence[_Rated], best: _Rated) -> list[_Rated]:
+def _without_suspects(rated: Sequence[_Rated]) -> list[_Rated]:
+    """The best ones first, those worded like an instruction to a model at half their value."""
+    ranked = sorted(rated, key=_by_value)[:_LOOKED_AT]
+    judged = (
+        replace(each, value=each.value * _SUSPECT)
+        if looks_like_instruction(each.unit.folded)
+        else each
+        for each in ranked
+    )
+    return sorted(judged, key=_by_value)
+
+
+def _by_value(each: _Rated) -> float:
+    return -each.value
+
+
+def _best(ranked: Sequence[_Rated]) -> list[_Rated]:
     """The best, then what is nearly as good or holds what the others lack; nothing twice."""
+    best = ranked[0]
     chosen = [best]
     shared = set(best.shared)
     texts = {_letters(best.unit)}
     most = MOST_BEST if best.share >= ENOUGH else 1  # by a thread: one sentence, no company
-    for each in sorted(rated, key=lambda one: -one.value):
+    for each in ranked[1:]:
         is_near = each.value >= _NEAR_BEST * best.value and each.share >= _NEAR_SHARE * best.share
         adds = len(each.shared - shared) > 1 and each.value > best.value / 2
         if len(chosen) >= most or not (is_near or adds) or _letters(each.unit) in texts:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from gateway.core.injection import looks_like_instruction
 from gateway.core.matching import match_text, sentences
 from gateway.core.passage_block import ShownPassage
 
@@ -35,19 +34,18 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Something to quote: `text` as shown, `folded` for matching, `about` what it stands under."""
+    """Something to quote: `text` as shown, `folded` for matching, `about` its headings, folded."""
 
     text: str
     folded: str
     kind: Kind
     about: str
-    is_suspect: bool  # worded like an instruction to a model
     follows_question: bool = False
 
 
 def units(passage: ShownPassage) -> tuple[Unit, ...]:
     """All of a passage in reading order."""
-    head = f"{passage.title}\n{passage.locator}"
+    head = match_text(f"{passage.title}\n{passage.locator}")
     lines = [line for line in passage.text.split("\n") if line.strip()]
     rows = _rows(lines)
     if rows:
@@ -59,17 +57,16 @@ def units(passage: ShownPassage) -> tuple[Unit, ...]:
         follows = bool(question) and made[-1].kind is Kind.QUESTION
         made.append(_unit(text, kind, f"{head}\n{heading}\n{question}", follows_question=follows))
         if kind is Kind.HEADING:
-            heading, question = text, ""
+            heading, question = made[-1].folded, ""
         elif kind is Kind.QUESTION:
-            question = text
+            question = made[-1].folded
     return tuple(made)
 
 
 def _unit(text: str, kind: Kind, about: str, *, follows_question: bool = False) -> Unit:
     folded = match_text(text)
     shown = text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS].rstrip()}…"
-    is_suspect = looks_like_instruction(folded)
-    return Unit(shown, folded, kind, match_text(about), is_suspect, follows_question)
+    return Unit(shown, folded, kind, about, follows_question)
 
 
 def _kind(text: str) -> Kind:
@@ -99,7 +96,7 @@ def _clean(text: str) -> str:
 
 def _rows(lines: Sequence[str]) -> list[str]:
     """`header: value` of each row, if all of the passage is one table under its header."""
-    for separator in _SEPARATORS:
+    for separator in (each for each in _SEPARATORS if lines and each in lines[0]):
         header, *rows = [
             _cells(line, separator) for line in lines if not _RULE.fullmatch(line)
         ] or [[]]

@@ -14,6 +14,7 @@ from gateway.core.prompt import TOOL_SEARCH, build, tool_result
 from gateway.core.turns import PresentedPassage
 from gateway.llm.extractive import ExtractiveModel
 
+QUESTION = "到職滿一年的特休有幾天？"
 LEAVE = """同仁到職滿半年者，給予特別休假三日；滿一年者七日；滿二年者十日；滿三年者十四日。
 特別休假（簡稱特休）應於一週前提出申請。年度終結未休完的日數，可遞延一年，或按日折發工資。"""
 LEAVE_TABLE = "到職年資\t特別休假日數\n滿半年\t3 日\n滿一年\t7 日\n滿二年\t10 日\n滿十一年\t16 日"
@@ -250,6 +251,14 @@ async def test_only_the_newest_question_counts() -> None:
     answer = ChatMessage(Speaker.ASSISTANT, "三十日。[1]")
     draft = await ask((*old, answer, *prompt("到職滿一年的特休有幾天？", passage(1, LEAVE))))
     assert "七日" in draft.text
+
+
+async def test_a_pasted_page_as_a_question_is_answered_in_good_time() -> None:
+    page = "".join(map(chr, range(0x4E00, 0x4E00 + 8_000)))
+    bodies = [passage(n, LEAVE + page[n * 100 : n * 100 + 300]) for n in range(1, 40)]
+    async with asyncio.timeout(3.0):
+        draft = await ask(prompt(QUESTION + page, *bodies))
+    assert draft.text
 
 
 TEXTS = st.text(
