@@ -25,6 +25,9 @@ def fetch(source: HubSource, staging: Path, fresh: Path, progress: Progress) -> 
             address = f"{source.address}/{source.paths[name]}"
             try:
                 _download(address, record, partial, progress)
+            except urllib.error.HTTPError as error:
+                error.close()
+                raise ModelError(f"{name}: {error}", code="model_download_failed") from None
             except _NETWORK_ERRORS as error:
                 raise ModelError(f"{name}: {error}", code="model_download_failed") from error
             if not is_as_recorded(partial, record):

@@ -86,9 +86,8 @@ class _Reader:
 
 def load(path: Path) -> Weights:
     """Map the file and read its directory; ModelError when it is not the file we know."""
-    raw = np.memmap(path, np.uint8, mode="r").data
     try:
-        return _read(_Reader(raw))
+        return _read(_Reader(np.memmap(path, np.uint8, mode="r").data))
     except (struct.error, ValueError, KeyError, UnicodeDecodeError) as error:
         reason = f"unreadable weights: {error}"
         raise ModelError(reason, code="model_verification_failed") from error
