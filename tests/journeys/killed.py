@@ -5,6 +5,7 @@ says its process id and port on standard output and runs until somebody, or itse
 """
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -14,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import linebot.v3.messaging  # noqa: F401 - imported before the forks, or each would pay for it
 import structlog
 from aiohttp import web
 
 from channels.line.channel import LineChannel, LineSettings
+from channels.line.client import SDK_MODULE
 from gateway.core.messages import InboundMessage
 from gateway.core.secrets import Secret
 from gateway.interfaces import Channel, Claimed
@@ -104,6 +105,7 @@ async def _states(half: Durable) -> web.Response:
 
 
 def main() -> None:
+    importlib.import_module(SDK_MODULE)  # before the forks, or each of them would pay for it
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead need no burial
     for line in iter(sys.stdin.readline, ""):

@@ -24,8 +24,9 @@ from gateway.core.messages import (
 )
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError
-from tests.simulators.line import OWN_SPEC, PUSH, REPLY, Fault, LineSimulator, shared_spec
+from tests.simulators.line import OWN_SPEC, PUSH, REPLY, Fault, LineSimulator
 from tests.simulators.openapi import OpenApi
+from tests.simulators.shared import shared
 
 USER = "U" + "1" * 32
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -207,10 +208,8 @@ def test_secrets_do_not_print_and_are_never_empty() -> None:
 
 @pytest.mark.shared
 def test_the_specification_we_check_against_is_the_official_one() -> None:
-    path = shared_spec()
-    if path is None:
-        pytest.skip("SHUTTEN_SHARED has no specification")
-    own, official = OpenApi(OWN_SPEC).spec, OpenApi(path).spec
+    whole = shared("platform-specs", "line", "messaging-api.yml")
+    own, official = OpenApi(OWN_SPEC).spec, OpenApi(whole).spec
     for name, schema in own["components"]["schemas"].items():
         assert schema == official["components"]["schemas"][name], name
     for name, operations in own["paths"].items():

@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-import os
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from gateway.core.messages import InboundMessage, Sender
 from gateway.core.secrets import Secret
 from gateway.errors import GatewayError, InvalidRequestError, SignatureError
 from tests.simulators.line import LineSimulator, sign
+from tests.simulators.shared import shared
 
 SECRET = "line-secret"
 USER, GROUP, ROOM = "U" + "1" * 32, "C" + "2" * 32, "R" + "3" * 32
@@ -327,16 +326,11 @@ def test_signed_bytes_are_read_or_refused(body: bytes) -> None:
         read_bytes(body)
 
 
-SAMPLES = Path(os.environ.get("SHUTTEN_SHARED", "../shared")) / "platform-specs" / "line"
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize("folder", ["samples", "samples-spec-complete"])
 def test_the_official_samples_are_read(folder: str) -> None:
-    if not SAMPLES.exists():
-        pytest.skip("SHUTTEN_SHARED has no samples")
     texts = {}
-    for path in sorted((SAMPLES / folder).glob("*.json")):
+    for path in sorted(shared("platform-specs", "line", folder).glob("*.json")):
         body = path.read_bytes()
         texts[path.stem] = [message.text for message in read_bytes(body)]
     assert texts["java-text-user"] == ["Hello, world"]

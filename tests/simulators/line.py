@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import itertools
 import json
-import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -28,13 +27,6 @@ REPLY, PUSH, LOADING = (
 )
 TEXT_UNITS = 5000  # in the vendor's pages, not in the specification
 TOKEN_LIFE_S = 60.0
-
-
-def shared_spec() -> Path | None:
-    """The whole specification, where the shared reference sets stand."""
-    root = Path(os.environ.get("SHUTTEN_SHARED", "../shared"))
-    path = root / "platform-specs" / "line" / "messaging-api.yml"
-    return path if path.exists() else None
 
 
 class Fault(StrEnum):

@@ -1,0 +1,237 @@
+"""One suite over all channels: the eight rows of each channel's scorecard, held by tests.
+
+A new channel joins by one more `Case`; its package's docstring states the rows.
+"""
+
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from channels.line.channel import LineChannel, LineSettings
+from gateway.core.messages import (
+    Conversation,
+    Delivered,
+    Limits,
+    OutboundCall,
+    Refused,
+    ReplyHandle,
+    RetryLater,
+    SendMethod,
+    Unit,
+)
+from gateway.core.secrets import Secret
+from gateway.errors import SignatureError
+from gateway.interfaces import Channel
+from tests.simulators.line import Fault, LineSimulator
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+PERSON, GROUP = "U" + "1" * 32, "C" + "2" * 32
+ROWS = (
+    "signature check",
+    "redelivery",
+    "ordering",
+    "splitting unit",
+    "rate limit",
+    "group identity",
+    "footer",
+    "known limits",
+)
+
+
+@dataclass
+class Platform:
+    """One channel with its simulated platform, in words that all platforms share."""
+
+    channel: Channel
+    direct: Callable[[str], tuple[Mapping[str, str], bytes]]  # a signed direct message
+    in_group: Callable[[str], tuple[Mapping[str, str], bytes]]  # in a group, sender not named
+    arrived: Callable[[], list[tuple[str, tuple[str, ...]]]]  # (chat, texts)
+    rate_limited: Callable[[float], None]  # the next call is refused for so many seconds
+    handle: Callable[[], str | None]  # a one-time reply right, where the platform has one
+
+
+@asynccontextmanager
+async def line() -> AsyncIterator[Platform]:
+    async with LineSimulator().running() as simulator:
+        secret, token = Secret(simulator.secret), Secret(simulator.access_token)
+        settings = LineSettings("main", "helper", secret, token, simulator.url)
+        channel = LineChannel(settings)
+
+        def signed(event: dict[str, Any]) -> tuple[Mapping[str, str], bytes]:
+            body = simulator.body(event)
+            return simulator.headers(body), body
+
+        def rate_limited(wait_s: float) -> None:
+            simulator.faults.append(Fault.RATE)
+            simulator.retry_after_s = wait_s
+
+        group = {"type": "group", "groupId": GROUP}
+        yield Platform(
+            channel=channel,
+            direct=lambda text: signed(simulator.text_event(text, PERSON)),
+            in_group=lambda text: signed(simulator.text_event(text, source=group)),
+            arrived=lambda: [(each.to, each.texts) for each in simulator.deliveries],
+            rate_limited=rate_limited,
+            handle=lambda: simulator.text_event("x", PERSON)["replyToken"],
+        )
+        await channel.close()
+    assert simulator.violations == []
+
+
+@dataclass(frozen=True)
+class Case:
+    """A channel's package, how to run it, and what it promises to carry."""
+
+    package: str
+    platform: Callable[[], AbstractAsyncContextManager[Platform]]
+    limits: Limits
+
+
+CASES = [Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200))]
+each_channel = pytest.mark.parametrize("case", CASES, ids=[case.package for case in CASES])
+UNITS: dict[Unit, Callable[[str], int]] = {
+    Unit.CODE_POINTS: len,
+    Unit.UTF16: lambda text: len(text.encode("utf-16-le")) // 2,
+    Unit.BYTES: lambda text: len(text.encode()),
+}
+
+
+def owed(platform: Platform, *parts: str, with_handle: bool = True) -> OutboundCall:
+    token = platform.handle() if with_handle else None
+    place = Conversation(platform.channel.name, platform.channel.account_name, PERSON)
+    return OutboundCall(
+        id="00000000-0000-4000-8000-000000000001",
+        turn_id="00000000-0000-4000-8000-000000000002",
+        seq=0,
+        conversation=place,
+        parts=parts,
+        idempotency_key="00000000-0000-4000-8000-000000000003",
+        created_at=NOW,
+        reply_handle=ReplyHandle(token, NOW + timedelta(seconds=45)) if token else None,
+    )
+
+
+@each_channel
+def test_the_scorecard_states_all_eight_rows(case: Case) -> None:
+    stated = dict(
+        line.split(": ", 1)
+        for line in (importlib.import_module(case.package).__doc__ or "").splitlines()
+        if ": " in line
+    )
+    assert [row for row in ROWS if not stated.get(row, "").strip()] == []
+
+
+@each_channel
+async def test_signature_check(case: Case) -> None:
+    async with case.platform() as platform:
+        headers, body = platform.direct("hello")
+        assert len(platform.channel.parse(headers, body, NOW)) == 1
+        for other in ({}, dict.fromkeys(headers, "x"), dict.fromkeys(headers, "")):
+            with pytest.raises(SignatureError):
+                platform.channel.parse(other, body, NOW)
+        flipped = bytes([body[0], body[1] ^ 1]) + body[2:]
+        with pytest.raises(SignatureError):
+            platform.channel.parse(headers, flipped, NOW)
+
+
+@each_channel
+async def test_redelivery_carries_the_same_keys(case: Case) -> None:
+    async with case.platform() as platform:
+        event, other = platform.direct("hello"), platform.direct("hello")
+        [first], [again], [next_one] = (
+            platform.channel.parse(*each, NOW) for each in (event, event, other)
+        )
+        assert (first.delivery_id, first.message_key) == (again.delivery_id, again.message_key)
+        assert first.delivery_id != next_one.delivery_id
+        assert first.message_key != next_one.message_key
+
+
+@each_channel
+async def test_ordering_one_chat_is_one_lane(case: Case) -> None:
+    async with case.platform() as platform:
+        [first] = platform.channel.parse(*platform.direct("one"), NOW)
+        [second] = platform.channel.parse(*platform.direct("two"), NOW)
+        [elsewhere] = platform.channel.parse(*platform.in_group("three"), NOW)
+        assert first.conversation == second.conversation
+        assert elsewhere.conversation.lane != first.conversation.lane
+        assert first.conversation.lane.startswith(
+            f"{platform.channel.name}/{platform.channel.account_name}/"
+        )
+
+
+@each_channel
+async def test_splitting_unit_is_what_the_platform_takes(case: Case) -> None:
+    async with case.platform() as platform:
+        limits = platform.channel.limits
+        assert limits == case.limits
+        wide = "😀" * limits.part_units
+        while UNITS[limits.unit](wide) > limits.part_units:
+            wide = wide[: len(wide) // 2]
+        fill = limits.part_units - UNITS[limits.unit](wide)
+        full = wide + "x" * fill
+        parts = (full,) * limits.parts_per_call
+        assert isinstance(
+            await platform.channel.send(owed(platform, *parts), SendMethod.PUSH), Delivered
+        )
+        assert platform.arrived() == [(PERSON, parts)]
+        too_much = [owed(platform, full + "x"), owed(platform, *parts, "x"), owed(platform, "")]
+        for call in too_much:
+            assert isinstance(await platform.channel.send(call, SendMethod.PUSH), Refused)
+        assert len(platform.arrived()) == 1
+
+
+@each_channel
+async def test_rate_limit_waits_as_told(case: Case) -> None:
+    async with case.platform() as platform:
+        platform.rate_limited(7.0)
+        call = owed(platform, "hello")
+        outcome = await platform.channel.send(call, platform.channel.method(call, NOW))
+        assert isinstance(outcome, RetryLater)
+        assert outcome.after_s == 7.0
+        assert isinstance(
+            await platform.channel.send(call, platform.channel.method(call, NOW)), Delivered
+        )
+
+
+@each_channel
+async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
+    async with case.platform() as platform:
+        [direct] = platform.channel.parse(*platform.direct("hello"), NOW)
+        assert direct.conversation.is_direct
+        assert direct.sender is not None
+        assert direct.sender.id == PERSON
+        [group] = platform.channel.parse(*platform.in_group("hello"), NOW)
+        assert not group.conversation.is_direct
+        assert not group.is_addressed
+        assert group.sender is None
+
+
+@each_channel
+async def test_footer_fits_a_part(case: Case) -> None:
+    async with case.platform() as platform:
+        limits = platform.channel.limits
+        assert 0 < limits.footer_units < limits.part_units
+        assert limits.parts_per_call * limits.max_calls >= 1
+
+
+@each_channel
+async def test_a_one_time_handle_is_used_while_it_is_young_only(case: Case) -> None:
+    async with case.platform() as platform:
+        call = owed(platform, "hello")
+        bare = owed(platform, "hello", with_handle=False)
+        late = NOW + timedelta(minutes=2)
+        assert platform.channel.method(call, late) is not SendMethod.REPLY
+        assert platform.channel.method(bare, NOW) is not SendMethod.REPLY
+        outcome = await platform.channel.send(call, platform.channel.method(call, NOW))
+        assert isinstance(outcome, Delivered)
+        assert platform.arrived() == [(PERSON, ("hello",))]
+
+
+def fits(channel: LineChannel) -> Channel:
+    """mypy proves that each channel still speaks the protocol."""
+    return channel
