@@ -1,6 +1,7 @@
 """Footers: the cited sources in plain text, always whole within the channel's limit."""
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gateway.core.citations import escape_marks
@@ -86,20 +87,22 @@ def build(
         _source(passages, question, has_markdown=limits.has_markdown)
         for passages in list(by_source.values())[:MAX_SOURCES]
     ]
-    text = ""
-    for shown, lengths in _attempts(len(sources)):
+
+    def text(lengths: _Lengths, shown: int = len(sources)) -> str:
         left = len(by_source) - shown
         counted = more.replace("{count}", str(left)) if left else ""
         lines = [source.lines(lengths) for source in sources[:shown]]
-        text = "\n".join(filter(None, (heading, *lines, counted)))
-        if units(text, limits.unit) <= limits.footer_units:
-            return text
-    return cut_to(text, limits.footer_units, limits.unit)
+        return "\n".join(filter(None, (heading, *lines, counted)))
 
+    def fits(lengths: _Lengths, shown: int = len(sources)) -> bool:
+        return units(text(lengths, shown), limits.unit) <= limits.footer_units
 
-def _attempts(sources: int) -> Iterator[tuple[int, _Lengths]]:
-    yield from ((sources, lengths) for lengths in _LENGTHS)
-    yield from ((shown, _LENGTHS[-1]) for shown in range(sources - 1, 0, -1))
+    first = bisect_left(_LENGTHS, True, key=fits)  # noqa: FBT003
+    if first < len(_LENGTHS):
+        return text(_LENGTHS[first])
+    scarce = _LENGTHS[-1]
+    shown = next((few for few in range(len(sources) - 1, 0, -1) if fits(scarce, few)), 1)
+    return cut_to(text(scarce, shown), limits.footer_units, limits.unit)
 
 
 def _source(passages: Mapping[int, Passage], question: str, *, has_markdown: bool) -> _Source:

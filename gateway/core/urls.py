@@ -13,12 +13,13 @@ _URL = re.compile(
              (?: (?=[/\\]{{2}})
                | (?<=http:) | (?<=https:) | (?<=javascript:) | (?<=vbscript:) | (?<=mailto:)
                | (?<=data:)(?=[a-z]++/) )
-           | {_BEFORE_HOST}www\.
+           | (?<![a-z0-9])www\.
            | (?<![\w:/\\\]])(?=[/\\]{{2}}[^{_SPECIAL}/\\.]++\.)
            | {_BEFORE_HOST}(?:[a-z0-9\-]++\.)++[a-z]{{2,24}}(?=[/?]\S|:[0-9]++/)
          ){_REST}""",
     re.VERBOSE | re.IGNORECASE,
 )
+_HINT = re.compile(r"[:/\\?]|www\.", re.IGNORECASE)  # in every URL: most texts are done with it
 _PLAIN = re.compile(r"[!-~]*")
 _TRAILING = ".,;:!?*_~"
 _LIVE = re.compile(r"[.:]")
@@ -33,6 +34,8 @@ def defang(text: str, presented_texts: Iterable[str]) -> str:
     follows a standing URL (`https://hr.corp/leave申請`) a blank is put in, so that no link finder
     takes the text for a part of it. Bare domains count where a path, query or port follows.
     """
+    if not _HINT.search(text):
+        return text
     standing = frozenset(key for shown in presented_texts for key in _keys(shown))
     out: list[str] = []
     at = 0
