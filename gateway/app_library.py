@@ -7,8 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.calibration import find_calibration
-
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors
 from gateway.errors import ModelError
@@ -20,6 +18,7 @@ from gateway.knowledge.search import Search
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
+from models.calibration import find_calibration
 from models.catalogue import MODELS
 from models.worker_client import LocalEncoder
 
@@ -121,9 +120,20 @@ async def open_shelves(
 async def working(shelves: Shelves) -> AsyncIterator[None]:
     """Let the ingestion's jobs run meanwhile; one under way is taken up at the next start."""
     stop = asyncio.Event()
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(shelves.ingestion.run(stop))
-        try:
-            yield
-        finally:
-            stop.set()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(shelves.ingestion.run(stop))
+            try:
+                yield
+            finally:
+                stop.set()
+    except BaseExceptionGroup as group:  # what the body raised comes out as it was
+        raise _only(group) from None
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one exception of a group, or the group."""
+    if len(group.exceptions) > 1:
+        return group
+    inner = group.exceptions[0]
+    return _only(inner) if isinstance(inner, BaseExceptionGroup) else inner
