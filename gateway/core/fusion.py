@@ -28,9 +28,8 @@ class Fused:
 def reciprocal_rank(lexical: Ranked, vector: Ranked) -> tuple[Fused, ...]:
     """Σ 1 / (60 + rank), best first; ties go to the smaller id."""
 
-    def score(found: Fused) -> float:
-        ranks = (found.lexical_rank, found.vector_rank)
-        return sum(1 / (RANK_CONSTANT + rank) for rank in ranks if rank is not None)
+    def score(words: _Place, near: _Place) -> float:
+        return sum(1 / (RANK_CONSTANT + place[0]) for place in (words, near) if place[0])
 
     return _fuse(lexical, vector, {}, score)
 
@@ -52,38 +51,32 @@ def blend(
     ceiling = BM25_CEILING * max(idf_sum, 1e-9)
     unknown = median(cosine for _, cosine in vector) if vector else 0.0
 
-    def score(found: Fused) -> float:
-        cosine = unknown if found.cosine is None else found.cosine
-        return weight * cosine + (1 - weight) * (found.lexical_score or 0.0) / ceiling
+    def score(words: _Place, near: _Place) -> float:
+        cosine = unknown if near[1] is None else near[1]
+        return weight * cosine + (1 - weight) * (words[1] or 0.0) / ceiling
 
     return _fuse(lexical, vector, cosines, score)
+
+
+_Place = tuple[int | None, float | None]  # rank in a list, and what the list said
+_NOWHERE: _Place = (None, None)
 
 
 def _fuse(
     lexical: Ranked,
     vector: Ranked,
     cosines: Mapping[int, float],
-    score: Callable[[Fused], float],
+    score: Callable[[_Place, _Place], float],
 ) -> tuple[Fused, ...]:
-    words = {found: (rank, value) for rank, (found, value) in enumerate(lexical, start=1)}
-    near = {found: (rank, value) for rank, (found, value) in enumerate(vector, start=1)}
-    fused = []
-    for passage_id in words.keys() | near.keys():
-        lexical_rank, lexical_score = words.get(passage_id, (None, None))
-        vector_rank, cosine = near.get(passage_id, (None, cosines.get(passage_id)))
-        found = Fused(passage_id, 0.0, lexical_rank, vector_rank, lexical_score, cosine)
-        fused.append(_scored(found, score(found)))
-    return tuple(sorted(fused, key=lambda found: (-found.score, found.passage_id)))
-
-
-def _scored(found: Fused, score: float) -> Fused:
-    return Fused(
-        found.passage_id,
-        score,
-        found.lexical_rank,
-        found.vector_rank,
-        found.lexical_score,
-        found.cosine,
+    words: dict[int, _Place] = {hit[0]: (rank, hit[1]) for rank, hit in enumerate(lexical, 1)}
+    near: dict[int, _Place] = {found: (None, cosine) for found, cosine in cosines.items()}
+    near.update((hit[0], (rank, hit[1])) for rank, hit in enumerate(vector, 1))
+    known = words.keys() | {found for found, _ in vector}
+    places = ((found, words.get(found, _NOWHERE), near.get(found, _NOWHERE)) for found in known)
+    order = sorted((-score(said, close), found, said, close) for found, said, close in places)
+    return tuple(
+        Fused(found, -value, said[0], close[0], said[1], close[1])
+        for value, found, said, close in order
     )
 
 

@@ -1,7 +1,7 @@
 """What counts as the same word: the folded copy, its index tokens, the terms of a question."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -22,6 +22,7 @@ __all__ = [
     "script",
     "sentences",
     "storable",
+    "terms_in",
 ]
 
 TOKENISER_VERSION = 1  # raise it when `match_text` or `index_tokens` change: the index is rebuilt
@@ -102,10 +103,15 @@ def _terms(folded: str) -> Iterator[str]:
         if run["cjk"] is not None:
             yield from (text[at : at + 2] for at in range(max(1, len(text) - 1)))
             continue
-        pieces = _PIECES.findall(text)
-        if len(pieces) > 1:
-            yield JOINER.join(pieces)[:MAX_TOKEN_CHARS]
-        yield from (piece[:MAX_TOKEN_CHARS] for piece in pieces)
+        yield from _words(text)
+
+
+def _words(run: str) -> Iterator[str]:
+    """A compound as one token, and its pieces."""
+    pieces = _PIECES.findall(run)
+    if len(pieces) > 1:
+        yield JOINER.join(pieces)[:MAX_TOKEN_CHARS]
+    yield from (piece[:MAX_TOKEN_CHARS] for piece in pieces)
 
 
 def has_terms(question: str) -> bool:
@@ -113,6 +119,16 @@ def has_terms(question: str) -> bool:
     return next(_terms(match_text(question[:MAX_QUESTION_CHARS])), None) is not None
 
 
+def terms_in(terms: Iterable[str], match_text: str) -> frozenset[str]:
+    """Those of a question's terms that a folded text holds, as the index would find them."""
+    text = _WRAPPED.sub("", match_text)
+    words = {piece for run in _RUNS.finditer(text) if run["word"] for piece in _words(run[0])}
+    return frozenset(
+        term for term in terms if (term in text if _STARTS_CJK.match(term) else term in words)
+    )
+
+
+_STARTS_CJK = re.compile(f"[{_CJK}]")
 _ONE_KANA = re.compile(f"[{_KANA}]")
 _ONE_HAN = re.compile(f"[{_HAN}]")
 _ONE_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")

@@ -20,12 +20,12 @@ NOTHING_FOUND = Relevance(is_relevant=False, probability=0.0)
 class Evidence:
     """What a search knows of its question and of its best passages.
 
-    `idf` has every term of the question; `tokens` the index tokens of the best passages, best
+    `idf` has every term of the question; `held` those that each of the best passages holds, best
     first; `vector` is empty when no vectors were used.
     """
 
     idf: Mapping[str, float]
-    tokens: Sequence[Collection[str]]
+    held: Sequence[Collection[str]]
     best: int  # the id of the first passage
     lexical: Ranked
     vector: Ranked
@@ -40,7 +40,7 @@ def idf(passages: int, having: int) -> float:
 def features(evidence: Evidence) -> dict[str, float]:
     """Numbers between about 0 and 1 that tell an answer from a mere best match."""
     total = sum(evidence.idf.values()) or 1.0
-    shares = [_weight(evidence.idf, tokens) / total for tokens in evidence.tokens]
+    shares = [sum(evidence.idf[term] for term in held) / total for held in evidence.held]
     words = evidence.lexical[0][1] if evidence.lexical else 0.0
     found = {
         "coverage": shares[0] if shares else 0.0,
@@ -55,10 +55,6 @@ def features(evidence: Evidence) -> dict[str, float]:
         found["cosine_gap"] = nearest - _level(evidence.vector)
         found["agreement"] = _agreement(evidence)
     return found
-
-
-def _weight(idfs: Mapping[str, float], tokens: Collection[str]) -> float:
-    return sum(weight for term, weight in idfs.items() if term in tokens)
 
 
 def _bounded(value: float) -> float:

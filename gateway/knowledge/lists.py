@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core import fusion, relevance
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.fusion import Fused
-from gateway.core.matching import index_tokens, match_text, script
+from gateway.core.matching import match_text, script, terms_in
 from gateway.core.passages import Hit, NoVectors, Relevance
 from gateway.interfaces import LexicalHits
 from gateway.knowledge.vector_blocks import Nearest
@@ -51,7 +51,7 @@ class Lists:
         best = hits[:WEIGHED]
         evidence = relevance.Evidence(
             idf=self.idf,
-            tokens=[set(index_tokens(match_text(hit.passage.text)).split()) for hit in best],
+            held=[terms_in(self.terms, match_text(hit.passage.text)) for hit in best],
             best=hits[0].passage.id,
             lexical=self.lexical.hits,
             vector=self.nearest.ranked,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from gateway.core import fusion
@@ -32,7 +33,8 @@ B = TypeVar("B")
 
 LEXICAL_LIMIT = 400  # bm25 of what follows is too small to matter in the blend
 VECTOR_LIMIT = 150
-LOADED_AT_ONCE = 40
+LOADED_FIRST = 16  # mostly enough for the few that are asked for
+LOADED_AT_ONCE = 60
 
 Calibrations = Callable[[str], Calibration | None]
 KEYWORD = "keyword"  # the calibration for searches without vectors
@@ -160,8 +162,9 @@ class Search:
         loaded: dict[int, Passage] = {}
         kept: tuple[int, ...] = ()
         order = [found.passage_id for found in ranked]
-        for first in range(0, len(order), LOADED_AT_ONCE):
-            passages = await self._index.load(scope, order[first : first + LOADED_AT_ONCE])
+        starts = (0, *range(max(LOADED_FIRST, limit), len(order), LOADED_AT_ONCE), len(order))
+        for first, end in pairwise(starts):
+            passages = await self._index.load(scope, order[first:end])
             loaded.update((passage.id, passage) for passage in passages)
             sources = {passage_id: passage.source_id for passage_id, passage in loaded.items()}
             kept = fusion.spread(order, sources, limit)

@@ -18,6 +18,7 @@ from gateway.core.matching import (
     query_terms,
     script,
     sentences,
+    terms_in,
 )
 
 any_text = st.text(st.characters(), max_size=60)  # lone surrogates included
@@ -152,11 +153,20 @@ def test_both_folds_agree_and_offsets_lead_back(text: str) -> None:
     folded.text.encode()  # storable
 
 
+@given(any_text | awkward, any_text | awkward)
+def test_terms_in_a_text_are_those_that_its_index_entry_has(text: str, question: str) -> None:
+    tokens = set(index_tokens(match_text(text)).split())
+    terms = query_terms(question).terms
+    assert terms_in(terms, match_text(text)) == tokens & set(terms)
+
+
 @given(any_text | awkward)
 def test_a_text_finds_itself(text: str) -> None:
     if has_terms(text):
         tokens = index_tokens(match_text(text)).split()
-        assert set(query_terms(text).terms) <= set(tokens)
+        terms = query_terms(text).terms
+        assert set(terms) <= set(tokens)
+        assert terms_in(terms, match_text(text)) == set(terms)
 
 
 @given(any_text)

@@ -13,7 +13,7 @@ from gateway.core.relevance import IDF_FLOOR, Evidence, decide, features, idf
 def evidence(**changes: object) -> Evidence:
     values: dict[str, object] = {
         "idf": {"特休": 6.0, "幾天": 2.0},
-        "tokens": [{"特休"}, {"特休", "幾天"}],
+        "held": [{"特休"}, {"特休", "幾天"}],
         "best": 1,
         "lexical": [(1, 8.8), (2, 4.4)],
         "vector": [(1, 0.8), (2, 0.2), (3, 0.1)],
@@ -38,8 +38,8 @@ def test_features_of_a_good_hit() -> None:
 @pytest.mark.parametrize(
     ("changes", "name", "expected"),
     [
-        ({"tokens": []}, "coverage", 0.0),
-        ({"idf": {}, "tokens": [{"x"}]}, "coverage", 0.0),
+        ({"held": []}, "coverage", 0.0),
+        ({"idf": {}, "held": [set()]}, "coverage", 0.0),
         ({"lexical": []}, "bm25", 0.0),
         ({"lexical": [(1, 99.0)]}, "bm25", 1.0),  # a quoted phrase adds its own weight
         ({"lexical": []}, "agreement", 0.5),
