@@ -1,6 +1,7 @@
 """Which encoding a text is in: marks first, then UTF-8, then a score over the whole file."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _TIE = 0.12  # closer scores than this tell nothing
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
 _STRAY_NULS = 100  # one in so many bytes is dirt in a narrow text, not a wide one
 _LEAST = 0.35  # below this it reads like noise in every encoding
 
@@ -93,7 +95,7 @@ def _best(data: bytes) -> str:
     is_wide = data.count(0) * _STRAY_NULS > len(data)
     scored = sorted(_scored(data, _WIDE if is_wide else (*_NARROW, *_WIDE)), reverse=True)
     if not scored or scored[0][0] < _LEAST:
-        raise refuse("unsupported_format" if is_wide else "encoding_unknown")
+        raise refuse("unsupported_format" if _is_binary(data) else "encoding_unknown")
     best = scored[0]
     rival = next((score for score, text in scored if text != best[1]), 0.0)
     if best[0] - rival < _TIE:
@@ -101,10 +103,19 @@ def _best(data: bytes) -> str:
     return best[1]
 
 
+def _is_binary(data: bytes) -> bool:
+    controls = sum(data.count(code) for code in range(32) if code not in b"\t\n\r\f\x1b")
+    return controls * 50 > len(data)
+
+
 def _scored(data: bytes, candidates: tuple[_Candidate, ...]) -> Iterator[tuple[float, str]]:
+    has_big5 = False
     for candidate in candidates:
+        if candidate.codec == "big5hkscs" and has_big5:
+            continue  # both makers' tables fit; the first is the common one
         text = _strict(data, candidate.codec)
         if text is not None:
+            has_big5 = candidate.codec == "cp950" and _PRIVATE.search(text) is None
             yield _score(text, candidate), text
     text = _strict(data, "cp1252")
     if text is not None and candidates is not _WIDE:

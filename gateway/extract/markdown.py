@@ -1,7 +1,7 @@
 """Markdown: headings as a tree, tables as rows, code and all other text as it is written."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gateway.core.documents import Block
 from gateway.core.passages import Locator
@@ -14,14 +14,35 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DIVIDER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELLS = re.compile(r"(?<!\\)\|")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->")
 HERE = Locator()
 
 
 def read_markdown(data: bytes, max_chars: int) -> Document:
     """Blocks of a Markdown file, with the characters of the source."""
     text = text_of(data, max_chars)
-    return Document(bounded(_blocks(list(lines_of(text))), max_chars), "text/markdown")
+    lines = list(_without_comments(lines_of(text)))
+    return Document(bounded(_blocks(lines), max_chars), "text/markdown")
+
+
+def _without_comments(lines: Iterable[str]) -> Iterator[str]:
+    """A reader of the page doesn't see comments; code keeps what looks like one."""
+    fence = ""
+    is_comment = False
+    for line in lines:
+        text = line
+        if is_comment:
+            _, end, text = line.partition("-->")
+            is_comment = not end
+        mark = _FENCE.match(text)
+        if fence:
+            fence = "" if _closing(fence).match(text) else fence
+        elif mark:
+            fence = mark[1]
+        else:
+            text, start, _ = _COMMENT.sub("", text).partition("<!--")
+            is_comment = is_comment or bool(start)
+        yield text
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[Block]:
@@ -68,7 +89,7 @@ def _underlined(line: str, paragraph: Sequence[str]) -> Block:
 
 
 def _paragraph(lines: Sequence[str]) -> Iterator[Block]:
-    text = _COMMENT.sub("", "\n".join(lines))  # a reader of the page doesn't see comments
+    text = "\n".join(lines)
     if text.strip():
         yield Block(text, HERE)
 
@@ -85,11 +106,15 @@ def _after_front_matter(lines: Sequence[str]) -> int:
 
 
 def _fence_end(lines: Sequence[str], start: int, mark: str) -> int:
-    closing = re.compile(rf" {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
+    closing = _closing(mark)
     for at in range(start + 1, len(lines)):
         if closing.match(lines[at]):
             return at + 1
     return len(lines)
+
+
+def _closing(mark: str) -> re.Pattern[str]:
+    return re.compile(rf" {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
 
 
 def _is_divider(line: str) -> bool:

@@ -11,6 +11,7 @@ import pymupdf
 
 from gateway.core.documents import Block, SourceWarning
 from gateway.core.passages import Locator
+from gateway.extract.pdf_fonts import mend
 from gateway.extract.pdf_layout import Line, bands, columns
 from gateway.extract.pdf_page import Page, read_page
 from gateway.extract.pdf_paragraphs import Paragraph, paragraphs
@@ -73,6 +74,10 @@ def _opened(data: bytes) -> Any:
         raise _named(error) from error
     if pdf.page_count > MAX_PAGES:
         raise refuse("document_limits", "too many pages")
+    try:
+        mend(pdf)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise _named(error) from error
     return pdf
 
 
@@ -91,7 +96,7 @@ def _pages(pdf: Any, max_chars: int) -> Iterator[Page]:
         except (RuntimeError, ValueError, IndexError) as error:
             if isinstance(named := _named(error), MemoryError):
                 raise named from error
-            page = Page(number, ())
+            page = Page(number)
         chars += len(page.letters)
         if chars > max_chars:
             raise refuse("too_many_chars")
@@ -142,11 +147,12 @@ def _without_repeats(pages: Sequence[Page]) -> Iterator[Page]:
         repeated = {key: band for key, band in found.items() if times[key] >= least}
         gone = {line for key, band in repeated.items() if key in seen for line in band}
         seen |= repeated.keys()
-        yield replace(page, lines=tuple(line for line in page.lines if line not in gone))
+        groups = [tuple(line for line in group if line not in gone) for group in page.groups]
+        yield replace(page, groups=tuple(groups)) if any(groups) else page
 
 
 def _edges(page: Page) -> Sequence[tuple[Line, ...]]:
-    rows = bands(page.lines)
+    rows = bands(page.groups[0])
     return (*rows[:EDGE_LINES], *rows[-EDGE_LINES:])
 
 
@@ -167,7 +173,8 @@ def _blocks(pages: Iterable[Page], outline: Mapping[int, Sequence[_Entry]]) -> I
     found = [
         (page.number, paragraph)
         for page in pages
-        for column in columns(page.lines)
+        for group in page.groups
+        for column in columns(group)
         for paragraph in paragraphs(column)
     ]
     if outline:

@@ -1,6 +1,5 @@
 """Lines of a PDF page, turned so that every page reads to the right and downwards."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +21,15 @@ Turn = Callable[[Box], Box]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The lines of one page and what they say about the whole of it."""
+    """The lines of one page, those of one direction together, the most frequent one first."""
 
     number: int
-    lines: tuple[Line, ...]
+    groups: tuple[tuple[Line, ...], ...] = ()
     is_picture: bool = False
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        return (line for group in self.groups for line in group)
 
     @property
     def letters(self) -> str:
@@ -40,11 +43,8 @@ def read_page(page: Any, number: int) -> Page:
     ]
     raw = [_Raw(line) for line in found]
     raw = [line for line in raw if line.text.strip()]
-    turn = _turn(raw)
-    lines = tuple(_line(line, turn) for line in raw)
-    letters = sum(len(line.text.strip()) for line in raw)
-    is_picture = letters < FEW_LETTERS and _picture_share(page) > PICTURE_SHARE
-    return Page(number, lines, is_picture)
+    is_picture = _letters(raw) < FEW_LETTERS and _picture_share(page) > PICTURE_SHARE
+    return Page(number, tuple(_groups(raw)), is_picture)
 
 
 class _Raw:
@@ -62,21 +62,21 @@ class _Raw:
         self.centre = (self.box[1] + self.box[3]) / 2
 
 
-def _line(raw: _Raw, turn: Turn) -> Line:
-    return Line(raw.text, *turn(raw.box), size=raw.size)
-
-
-def _turn(lines: Sequence[_Raw]) -> Turn:
-    """How the page is to be turned; most of its letters decide."""
-    votes: Counter[Turn] = Counter()
+def _groups(lines: Sequence[_Raw]) -> Iterator[tuple[Line, ...]]:
+    """Each direction is read by itself; letters drawn one below the other are one, too."""
     stacked = _stacked(lines)
+    found: dict[object, list[_Raw]] = {}
     for at, line in enumerate(lines):
-        if line.is_vertical or at in stacked:
-            turn = _TURNS["vertical"]
-        else:
-            turn = _TURNS.get(line.direction, _TURNS[1, 0])
-        votes[turn] += len(line.text)
-    return votes.most_common(1)[0][0] if votes else _TURNS[1, 0]
+        is_vertical = line.is_vertical or at in stacked
+        direction: object = "vertical" if is_vertical else line.direction
+        found.setdefault(direction if direction in _TURNS else (1, 0), []).append(line)
+    for key, group in sorted(found.items(), key=lambda item: -_letters(item[1])):
+        turn = _TURNS[key]
+        yield tuple(Line(line.text, *turn(line.box), size=line.size) for line in group)
+
+
+def _letters(lines: Sequence[_Raw]) -> int:
+    return sum(len(line.text) for line in lines)
 
 
 # (x0, y0, x1, y1) of the page -> of a page that reads to the right and downwards
