@@ -11,7 +11,8 @@ from gateway.store.values import clean
 
 _ADD = "INSERT INTO passage_index(rowid, tokens) VALUES (?, ?)"
 _REMOVE = "INSERT INTO passage_index(passage_index, rowid, tokens) VALUES ('delete', ?, ?)"
-_OPTIMIZE = "INSERT INTO passage_index(passage_index) VALUES ('optimize')"
+_MERGE = "INSERT INTO passage_index(passage_index, rank) VALUES ('merge', ?)"
+_STEP_PAGES = 300  # of the index rewritten a step: some tens of milliseconds for the writer
 _EMPTY = "INSERT INTO passage_index(passage_index) VALUES ('delete-all')"
 _CHECK = "INSERT INTO passage_index(passage_index) VALUES ('integrity-check')"
 # bm25 is reckoned for the rows that pass the filter only; ORDER BY rank would do all of them.
@@ -35,9 +36,20 @@ def remove(connection: Connection, gone: Iterable[Row]) -> None:
     raw(connection).executemany(_REMOVE, ((row, index_tokens(text)) for row, text in gone))
 
 
-def optimize(connection: Connection) -> None:
-    """Merge all segments: only so do the terms of deleted passages leave the file (8.9)."""
-    raw(connection).execute(_OPTIMIZE)
+def begin_merge(connection: Connection) -> None:
+    """Mark all segments to become one: what 'optimize' does at once, in steps (8.9).
+
+    Only so do the terms of deleted passages leave the file, and searches get faster by it.
+    """
+    raw(connection).execute(_MERGE, (-_STEP_PAGES,))
+
+
+def merge(connection: Connection) -> bool:
+    """One step on; False when there is nothing left to merge."""
+    driver = raw(connection)
+    before = driver.total_changes
+    driver.execute(_MERGE, (_STEP_PAGES,))
+    return bool(driver.total_changes - before >= 2)  # 1 is the command itself (FTS5 manual)
 
 
 def empty(connection: Connection) -> None:

@@ -27,10 +27,13 @@ _lane_other = inbox.alias()
 _SEE = Statement(
     insert(dedupe).prefix_with("OR IGNORE", dialect="sqlite"), columns=["account", "key", "at"]
 )
-_OPEN_IN_LANE = Statement(
-    select(func.count())
-    .select_from(inbox)
-    .where(inbox.c.lane == bindparam("lane"), _IS_OPEN, inbox.c.state.in_((_WAITING, _RUNNING)))
+_OPEN_IN_LANE = Statement(  # counts no further than it must
+    select(func.count()).select_from(
+        select(inbox.c.seq)
+        .where(inbox.c.lane == bindparam("lane"), _IS_OPEN, inbox.c.state.in_((_WAITING, _RUNNING)))
+        .limit(bindparam("most"))
+        .subquery()
+    )
 )
 _INSERT = Statement(
     insert(inbox).values(attempts=0, failures=0),
@@ -195,7 +198,8 @@ def _put(connection: Connection, row: _Written, seen_at: int, lane_limit: int) -
     fresh = [_SEE.run(connection, account=account, key=key, at=seen_at) for key in keys]
     if not all(fresh):
         return "duplicate"
-    is_busy = _OPEN_IN_LANE.scalar(connection, lane=conversation.lane) >= lane_limit
+    is_open = _OPEN_IN_LANE.scalar(connection, lane=conversation.lane, most=lane_limit)
+    is_busy = is_open >= lane_limit
     _INSERT.run(
         connection,
         id=row.row_id,

@@ -40,7 +40,7 @@ class Drained:
 
 
 class Maintenance:
-    """What jobs call; each step is short for the writer but `optimize` on a large index."""
+    """What jobs call; long work goes in steps, so that it never holds the writer for long."""
 
     def __init__(self, knowledge: Database, inbox: Database, sources: SqliteSources) -> None:
         self._knowledge = knowledge
@@ -49,7 +49,9 @@ class Maintenance:
 
     async def optimize(self) -> bool:
         """Deleted text leaves the files (DESIGN section 8.9). False: a reader held the log on."""
-        await self._knowledge.write(fulltext.optimize)
+        await self._knowledge.write(fulltext.begin_merge)
+        while await self._knowledge.write(fulltext.merge):
+            pass  # others' units go in between
         emptied = [await each.alone(_truncate_log) for each in (self._knowledge, self._inbox)]
         return all(emptied)
 

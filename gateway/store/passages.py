@@ -12,7 +12,7 @@ from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex
 from gateway.store import counters, fulltext, revisions
 from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
-from gateway.store.job_rows import OPTIMIZE_DELAY_US, put_job
+from gateway.store.job_rows import AFTER_DELETION_US, AFTER_GROWTH_US, put_job
 from gateway.store.json_text import json_list
 from gateway.store.passage_rows import CURRENT, passage_of
 from gateway.store.statements import Row, Statement, in_integers, in_texts
@@ -55,15 +55,16 @@ class SqlitePassages:
         self._ids = ids
 
     async def replace(self, revision: NewRevision) -> bool:
-        """Sets the source's warnings to the revision's; old terms are optimised away by a job."""
+        """Sets the source's warnings to the revision's; puts the job `optimize_index`."""
         now = micros(self._clock.now())
         prepared = await asyncio.to_thread(revisions.prepare, revision, now)
         job_id = self._ids.new()
 
         def unit(connection: Connection) -> bool:
             is_done, has_left = revisions.swap(connection, prepared)
-            if has_left:
-                put_job(connection, job_id, "optimize_index", "", now + OPTIMIZE_DELAY_US)
+            if is_done:
+                delay = AFTER_DELETION_US if has_left else AFTER_GROWTH_US
+                put_job(connection, job_id, "optimize_index", "", now + delay)
             return is_done
 
         return await self._database.write(unit)

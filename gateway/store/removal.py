@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from gateway.store import passage_rows
-from gateway.store.job_rows import OPTIMIZE_DELAY_US, put_job
+from gateway.store.job_rows import AFTER_DELETION_US, put_job
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.library import jobs, revisions, source_tombstones, sources
 from gateway.store.tables.people import collections
@@ -70,7 +70,7 @@ def remove_source(connection: Connection, source_id: str, job_id: str, at: int) 
         title=title if collection_removed_at is None else "",
         deleted_at=at,
     )
-    put_job(connection, job_id, "optimize_index", "", at + OPTIMIZE_DELAY_US)
+    put_job(connection, job_id, "optimize_index", "", at + AFTER_DELETION_US)
     is_used = _STILL_USED.first(connection, sha256=sha256) is not None
     return None if is_used else sha256
 
