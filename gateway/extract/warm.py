@@ -14,12 +14,28 @@ from gateway.extract.formats import read_document
 CODECS = (
     "ascii", "latin-1", "cp437", "cp1252", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
     "utf-32", "cp950", "big5hkscs", "gb18030", "cp932", "euc_jp", "euc_kr", "cp949", "iso2022_jp",
+    "raw_unicode_escape", "unicode_escape", "utf-7",
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
 _WORD = (
     b'<w:document xmlns:w="' + TRANSITIONAL + b'"><w:body><w:p><w:r><w:t>text</w:t></w:r></w:p>'
     b"<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl></w:body></w:document>"
 )
+
+# a font to be mended (pdf_fonts.py), in a file without the table at its end
+_ODD_PDF = b"""%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R
+/Resources<</Font<</F 5 0 R>>>>>> endobj
+4 0 obj <</Length 33>>stream
+BT /F 1 Tf 1 1 Td <65876587> Tj ET
+endstream endobj
+5 0 obj <</Type/Font/Subtype/Type0/BaseFont/X/Encoding/UniGB-UCS2-H/DescendantFonts[<</Type/Font
+/Subtype/CIDFontType0/BaseFont/X/CIDSystemInfo<</Registry(Adobe)/Ordering(CNS1)/Supplement 1>>
+>>]>> endobj
+trailer <</Root 1 0 R>>
+"""
 
 
 def warm_up() -> None:
@@ -32,8 +48,10 @@ def warm_up() -> None:
         (b"a,b\n1,2\n", "a.csv"),
         (_word(), "a.docx"),
         (_word()[:-4], "broken.docx"),
-        (_pdf(), "a.pdf"),
-        (_pdf()[:200], "broken.pdf"),
+        (_pdf(has_outline=True), "a.pdf"),
+        (_pdf(has_outline=False), "b.pdf"),
+        (_pdf(has_outline=False)[:200], "broken.pdf"),
+        (_ODD_PDF, "odd.pdf"),
     )
     for data, name in files:
         try:
@@ -49,8 +67,12 @@ def _word() -> bytes:
     return data.getvalue()
 
 
-def _pdf() -> bytes:
+def _pdf(*, has_outline: bool) -> bytes:
     pdf = pymupdf.open()
-    pdf.new_page().insert_text((72, 72), "text 文字", fontname="china-t")
-    pdf.set_toc([[1, "text", 1]])
+    for size in (11, 20):
+        page = pdf.new_page()
+        page.insert_text((72, 72), "text 文字", fontname="china-t", fontsize=size)
+        page.insert_text((300, 300), "more", fontsize=size)
+    if has_outline:
+        pdf.set_toc([[1, "text", 1]])
     return bytes(pdf.tobytes())
