@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import Connection, and_, bindparam, delete, literal_column, or_, select
+from sqlalchemy import Connection, and_, bindparam, delete, literal_column, select
 from sqlalchemy.dialects.sqlite import insert
 
 from gateway.core.passages import Passage
@@ -18,9 +18,8 @@ from gateway.store.tables.people import collections
 
 _DTYPE = np.dtype("<f4")
 
-_MISSING = Statement(
+_missing = (
     CURRENT.where(
-        or_(bindparam("source_id").is_(None), passages.c.source_id == bindparam("source_id")),
         ~select(vectors.c.seq)
         .where(vectors.c.passage_id == passages.c.id, vectors.c.model_key == bindparam("model"))
         .exists(),
@@ -28,6 +27,8 @@ _MISSING = Statement(
     .order_by(passages.c.id)
     .limit(bindparam("most"))
 )
+_MISSING = Statement(_missing)
+_MISSING_OF_SOURCE = Statement(_missing.where(passages.c.source_id == bindparam("source_id")))
 _new = insert(vectors)
 _PUT = Statement(
     _new.from_select(
@@ -91,9 +92,14 @@ class SqliteVectors:
     async def without_vectors(
         self, model_key: str, source_id: str | None, limit: int
     ) -> Sequence[Passage]:
-        rows = await self._database.read(
-            lambda c: _MISSING.all(c, model=model_key, source_id=source_id, most=limit)
-        )
+        def unit(connection: Connection) -> list[Row]:
+            if source_id is None:
+                return _MISSING.all(connection, model=model_key, most=limit)
+            return _MISSING_OF_SOURCE.all(
+                connection, model=model_key, source_id=source_id, most=limit
+            )
+
+        rows = await self._database.read(unit)
         return [passage_of(row) for row in rows]
 
     async def put(self, model_key: str, rows: Sequence[PassageVectors]) -> int:

@@ -49,6 +49,20 @@ async def test_a_claim_expires_and_counts_an_attempt(store: Store, clock: WoundC
     assert await store.jobs.waiting() == {}
 
 
+async def test_a_renewed_claim_holds_on(store: Store, clock: WoundClock) -> None:
+    now = clock.now()
+    await store.jobs.put("ingest", "s1", now)
+    job = await store.jobs.claim(["ingest"], "w1", now, now + HOUR)
+    assert job is not None
+    await store.jobs.renew(job.id, now + 3 * HOUR)
+    later = clock.wind(hours=2)
+    assert await store.jobs.claim(["ingest"], "w2", later, later + HOUR) is None
+    assert await store.jobs.waiting() == {}
+    await store.jobs.release(job.id, later)
+    await store.jobs.renew(job.id, later + HOUR)  # given back: there is nothing to hold
+    assert await store.jobs.claim(["ingest"], "w2", later, later + HOUR) is not None
+
+
 async def test_work_that_arrives_while_it_runs_is_done_afterwards(
     store: Store, clock: WoundClock
 ) -> None:

@@ -27,6 +27,7 @@ Index(
     inbox.c.seq,
     sqlite_where=inbox.c.state != "done",
 )
+Index("ix_inbox_open", inbox.c.state, inbox.c.seq, sqlite_where=inbox.c.state != "done")
 Index("ix_inbox_answered_at", inbox.c.answered_at, sqlite_where=inbox.c.state == "done")
 
 dedupe = Table(

@@ -126,4 +126,5 @@ Index(
     unique=True,
     sqlite_where=jobs.c.claimed_by.is_(None),
 )
+Index("ix_jobs_work", jobs.c.kind, jobs.c.key)
 Index("ix_jobs_due", jobs.c.not_before, jobs.c.id)

@@ -53,6 +53,13 @@ def _inbox() -> None:
         sqlite_where=sa.text("state = 'done'"),
     )
     op.create_index(
+        "ix_inbox_open",
+        "inbox",
+        ["state", "seq"],
+        unique=False,
+        sqlite_where=sa.text("state != 'done'"),
+    )
+    op.create_index(
         "ix_inbox_open_lane",
         "inbox",
         ["lane", "state", "seq"],

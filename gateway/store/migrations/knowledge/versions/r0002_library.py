@@ -38,6 +38,7 @@ def _jobs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
     )
     op.create_index("ix_jobs_due", "jobs", ["not_before", "id"], unique=False)
+    op.create_index("ix_jobs_work", "jobs", ["kind", "key"], unique=False)
     op.create_index(
         "uq_jobs_waiting",
         "jobs",
