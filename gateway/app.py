@@ -11,12 +11,14 @@ import structlog
 from aiohttp import web
 
 from channels.line.channel import LineChannel, LineSettings
+from channels.webchat.channel import WebChatChannel
 from gateway import knowledge_config
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
-from gateway.app_operations import Seams, build_registry
+from gateway.app_operations import Operations, Seams, build_operations
+from gateway.app_web import WebParts, build_application
 from gateway.config import Config, GatewaySettings, load, section
 from gateway.core.asking import reply_language
 from gateway.errors import ConfigError
@@ -30,11 +32,7 @@ from gateway.operations.registry import Registry
 from gateway.outbox import OutboxSender, SendingOptions
 from gateway.reading import TurnReader
 from gateway.store import Store
-from gateway.surfaces import http
 from gateway.surfaces.local import LocalRoute
-from gateway.surfaces.rpc import Rpc
-from gateway.surfaces.session import HttpCallers
-from gateway.surfaces.webhooks import Webhooks
 from gateway.system import SystemClock, Uuid7Ids
 from gateway.turn import Asked, TurnRunner, TurnSettings
 
@@ -53,13 +51,19 @@ class App:
     knowledge: KnowledgeConfig
     store: Store
     shelves: Shelves
-    registry: Registry
+    operations: Operations
     sign_in: SignIn
     channels: Channels
+    web_chat: WebChatChannel
     lanes: InboxLanes
     sender: OutboxSender
     turns: TurnRunner
     clock: Clock
+
+    @property
+    def registry(self) -> Registry:
+        """The table of operations."""
+        return self.operations.registry
 
     async def serve(
         self,
@@ -71,7 +75,7 @@ class App:
     ) -> None:
         """Serve until `stop` is set, then let running turns and calls end."""
         local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock)
-        runner = web.AppRunner(self._application(), access_log=None)
+        runner = web.AppRunner(self.application(), access_log=None)
         await runner.setup()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.lanes.run(self.turns.run))
@@ -79,9 +83,8 @@ class App:
             upkeep = tasks.create_task(self._upkeep())
             try:
                 await local.start()
-                on_ready(
-                    await _listen(runner, host or self.settings.host, port or self.settings.port)
-                )
+                chosen = self.settings.port if port is None else port
+                on_ready(await _listen(runner, host or self.settings.host, chosen))
                 await stop.wait()
             finally:
                 await runner.cleanup()
@@ -90,12 +93,22 @@ class App:
                 self.sender.stop()
                 upkeep.cancel()
 
-    def _application(self) -> web.Application:
-        hosts = {self.settings.host, "127.0.0.1", "localhost", "::1", *self.settings.allowed_hosts}
-        callers = HttpCallers(self.sign_in, frozenset(hosts))
-        webhooks = Webhooks(self.channels, self.lanes.accept, self.clock)
-        rpc = Rpc(self.registry, callers, secure_cookie=self.settings.secure_cookie)
-        return http.build(callers, (*webhooks.routes(), *rpc.routes()))
+    def application(self) -> web.Application:
+        """The HTTP side alone; `serve` runs it together with the lanes and the outbox."""
+        return build_application(
+            WebParts(
+                self.home,
+                self.settings,
+                self.knowledge.limits,
+                self.shelves,
+                self.operations,
+                self.sign_in,
+                self.channels,
+                self.web_chat,
+                self.lanes,
+                self.clock,
+            )
+        )
 
     async def _upkeep(self) -> None:
         """Forget what need not be kept: old dedupe keys, old access-log rows."""
@@ -127,12 +140,16 @@ async def open_app(home: Path) -> AsyncIterator[App]:
             }
         )
         opened.push_async_callback(models.close)
+        web_chat = WebChatChannel()
         channels = build_channels(config)
+        channels[web_chat.name, web_chat.account_name] = web_chat
         for channel in channels.values():
             opened.push_async_callback(channel.close)
         await opened.enter_async_context(working(shelves))
         yield _assemble(
-            _Opened(home, config.gateway, knowledge, shelves, models, channels), clock, ids
+            _Opened(home, config.gateway, knowledge, shelves, models, channels, web_chat),
+            clock,
+            ids,
         )
 
 
@@ -146,6 +163,7 @@ class _Opened:
     shelves: Shelves
     models: ModelRegistry
     channels: Channels
+    web_chat: WebChatChannel
 
 
 def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
@@ -171,6 +189,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         _answering(turns, clock, ids),
         opened.knowledge.limits,
         settings.session_days,
+        settings.default_agent,
         clock,
         ids,
     )
@@ -180,9 +199,10 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.knowledge,
         store,
         opened.shelves,
-        build_registry(seams),
+        build_operations(seams),
         sign_in,
         opened.channels,
+        opened.web_chat,
         lanes,
         sender,
         turns,

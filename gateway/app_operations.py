@@ -9,7 +9,7 @@ from gateway.app_library import Shelves
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Clock, Ids
 from gateway.knowledge.desk import Desk
-from gateway.operations import ask, auth, insight, library, people, reading
+from gateway.operations import ask, auth, chat, insight, library, people, reading
 from gateway.operations.registry import Registry
 
 
@@ -24,11 +24,21 @@ class Seams:
     answer: ask.Answer
     limits: KnowledgeLimits
     session_days: int
+    default_agent: str
     clock: Clock
     ids: Ids
 
 
-def build_registry(seams: Seams) -> Registry:
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """The table, and what surfaces other than its renderings share with it."""
+
+    registry: Registry
+    desk: Desk
+    chat: chat.Chat
+
+
+def build_operations(seams: Seams) -> Operations:
     """Every operation, by name."""
     store, clock = seams.shelves.store, seams.clock
     desk = Desk(
@@ -56,15 +66,19 @@ def build_registry(seams: Seams) -> Registry:
         clock=clock,
     )
     read = reading.Reading(desk, seams.shelves.search, store.turns, store.sources, clock)
+    talking = chat.Chat(
+        store.agents, seams.files, store.turns, desk, read, default_agent=seams.default_agent
+    )
     rows = (
         *auth.operations(seams.sign_in, seams.session_days),
         *people.operations(_people(seams)),
         *library.operations(keeping),
         *reading.operations(read),
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
+        *chat.operations(talking),
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
     )
-    return Registry(rows)
+    return Operations(Registry(rows), desk, talking)
 
 
 def _people(seams: Seams) -> people.People:

@@ -58,17 +58,18 @@ class Asking:
         if request.agent is None:
             audience = Audience(AudienceKind.DASHBOARD, account, is_direct=True)
         else:
-            await self._check(request.agent, account)
+            await check_agent(self._agents, self._files, request.agent, account)
             audience = Audience(AudienceKind.ACCOUNT_DOOR, account)
         language = account.language or caller.language
         return await self._answer(Question(request.text, audience, request.agent, language))
 
-    async def _check(self, agent_id: str, account: Account) -> None:
-        """Absent, archived and not bound to the account look alike."""
-        settings = await self._files.load(agent_id)
-        is_bound = account.is_admin or account.id in await self._agents.bindings(agent_id)
-        if settings is None or settings.is_archived or not is_bound:
-            raise NotFoundError(agent_id)
+
+async def check_agent(agents: Agents, files: AgentFiles, agent_id: str, account: Account) -> None:
+    """Absent, archived and not bound to the account look alike: NotFoundError."""
+    settings = await files.load(agent_id)
+    is_bound = account.is_admin or account.id in await agents.bindings(agent_id)
+    if settings is None or settings.is_archived or not is_bound:
+        raise NotFoundError(agent_id)
 
 
 def operations(asking: Asking) -> tuple[Operation, ...]:

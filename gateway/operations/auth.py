@@ -72,7 +72,12 @@ def operations(sign_in: SignIn, session_days: int) -> tuple[Operation, ...]:
             raise NotSignedInError
         return me_of(caller.account)
 
+    async def logout(caller: Caller, _request: Nothing) -> None:
+        if caller.session_secret is not None:  # a token ends by the operator's word only
+            await sign_in.sign_out(caller.session_secret)
+
     return (
         Operation("auth.login", "Sign in to the page.", Permission.ANYONE, Login, login),
+        Operation("auth.logout", "Sign out of the page.", Permission.ANYONE, Nothing, logout),
         Operation("auth.me", "Tell who is signed in.", Permission.SIGNED_IN, Nothing, me),
     )

@@ -155,15 +155,16 @@ class Reading:
         lane = web_chat(account.id, request.conversation_id).lane
         turns = await self._turns.of_conversation(lane, MOST_TURNS)
         return [
-            await self._restored(turn.id, citation, scope)
+            await self.restored(turn.id, citation, scope)
             for turn in turns
             for citation in turn.citations
             if citation.is_cited
         ]
 
-    async def _restored(
+    async def restored(
         self, turn_id: str, citation: TurnCitation, scope: Scope
     ) -> RestoredCitation:
+        """A citation of an old reply as `scope` allows it to be seen."""
         known = await self._sources.title_of(citation.source_id)
         if known is None or known[1] not in scope.collections:
             return RestoredCitation(turn_id, citation.n)

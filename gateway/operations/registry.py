@@ -51,10 +51,13 @@ def check_permission(caller: Caller, needs: Permission) -> None:
 
 
 def request_of(row: Operation, params: object) -> Any:
-    """Check params against the operation's request type."""
+    """Check params, by name or by position, against the operation's request type."""
+    names = [field.name for field in dataclasses.fields(row.request)]
+    if isinstance(params, list) and len(params) <= len(names):
+        params = dict(zip(names, params, strict=False))
     if not isinstance(params, Mapping):
-        raise InvalidRequestError("params", reason="params must be an object")
-    unknown = set(params) - {field.name for field in dataclasses.fields(row.request)}
+        raise InvalidRequestError("params", reason=f"params: {', '.join(names) or 'none'}")
+    unknown = set(params) - set(names)
     if unknown:
         raise InvalidRequestError("params", reason=f"unknown: {', '.join(sorted(unknown))[:80]}")
     try:

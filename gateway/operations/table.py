@@ -1,7 +1,7 @@
 """The table of operations: RPC, the local socket, the command line and the pages render it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -29,6 +29,7 @@ class Caller:
     turn_id: str | None = None
     is_local: bool = False
     language: str | None = None
+    session_secret: str | None = field(default=None, repr=False)  # of the browser's cookie
 
 
 @dataclass(frozen=True, slots=True)

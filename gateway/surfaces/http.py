@@ -1,5 +1,6 @@
 """The one HTTP application: routes of all surfaces behind the same checks and headers."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
@@ -8,12 +9,14 @@ from aiohttp import web
 
 from gateway.catalogue import error_text
 from gateway.errors import TABLE, GatewayError
-from gateway.surfaces.session import HttpCallers
+from gateway.surfaces.session import HttpCallers, language_of
 
 log = structlog.get_logger()
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 WEBHOOKS = "/webhooks/"
 MAX_BODY_BYTES = 8 * 2**20  # uploads stream and have their own limit
+CODES = {404: "not_found", 405: "not_found", 413: "payload_too_large"}
+REQUEST_ID = "X-Request-Id"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; "
@@ -22,56 +25,67 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
 
-def build(callers: HttpCallers, routes: Iterable[web.AbstractRouteDef]) -> web.Application:
-    """Make the application; webhooks skip what concerns browsers only."""
+def build(
+    callers: HttpCallers,
+    routes: Iterable[web.AbstractRouteDef],
+    on_shutdown: Iterable[Callable[[], None]] = (),
+) -> web.Application:
+    """Make the application; webhooks skip what concerns browsers only.
+
+    `on_shutdown` is called before open connections are waited for: sockets end there.
+    """
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(WEBHOOKS):
-            return await _guarded(request, handler)
-        if not callers.is_own_host(request):
-            return error_response(GatewayError("host", code="origin_refused"), None)
-        response = await _guarded(request, handler)
+            return await _guarded(request, handler, "")
+        request_id = secrets.token_hex(8)
+        if callers.is_own_host(request):
+            response = await _guarded(request, handler, request_id)
+        else:
+            response = error_response(GatewayError("host", code="origin_refused"), None)
         if not response.prepared:
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
+            response.headers[REQUEST_ID] = request_id
         return response
 
     app = web.Application(middlewares=[guard], client_max_size=MAX_BODY_BYTES)
     app.add_routes(routes)
+
+    async def shut_down(_app: web.Application) -> None:
+        for end in on_shutdown:
+            end()
+
+    app.on_shutdown.append(shut_down)
     return app
 
 
-async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _guarded(request: web.Request, handler: Handler, request_id: str) -> web.StreamResponse:
+    language = language_of(request)
     try:
         return await handler(request)
     except GatewayError as error:
         if TABLE[error.code].http_status >= 500:
-            log.warning("request failed", path=request.path, code=error.code, error=str(error))
-        return error_response(error, request.headers.get("Accept-Language"))
+            log.warning("request failed", code=error.code, request_id=request_id)
+        return error_response(error, language)
     except web.HTTPException as known:
-        if known.status < 400:
-            raise
-        code = {404: "not_found", 405: "not_found", 413: "payload_too_large"}
-        return error_response(
-            GatewayError(
-                "http", code=code.get(known.status, "invalid_request"), reason=known.reason
-            ),
-            request.headers.get("Accept-Language"),
-        )
+        code = CODES.get(known.status, "invalid_request")
+        return error_response(GatewayError("http", code=code, reason=known.reason), language)
+    except ConnectionError:  # whoever asked is gone: nobody to answer
+        raise
     except Exception:  # boundary: a bug in one request must not reach the sender, nor end us
-        log.exception("request crashed", path=request.path)
-        return error_response(GatewayError("crash"), request.headers.get("Accept-Language"))
+        log.exception("request crashed", request_id=request_id)
+        return error_response(GatewayError("crash"), language)
 
 
-def error_response(error: GatewayError, accept_language: str | None) -> web.Response:
+def error_response(error: GatewayError, language: str | None) -> web.Response:
     """The error's code and sentence, with the status of the table."""
-    prefix = (accept_language or "")[:2].lower()
-    language = {"zh": "zh-TW", "ja": "ja", "en": "en"}.get(prefix)
     message = error_text(error.code, language, **error.params)
     return json_response(
         {"error": {"code": error.code, "message": message}},

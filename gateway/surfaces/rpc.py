@@ -1,28 +1,40 @@
 """`POST /rpc`: the table of operations as JSON-RPC 2.0."""
 
-import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from gateway.catalogue import error_text
-from gateway.errors import TABLE, GatewayError
+from gateway.errors import TABLE, GatewayError, InvalidRequestError
 from gateway.operations.registry import Registry
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
-from gateway.surfaces.session import COOKIE, NOBODY, HttpCallers, csrf_of, set_cookie
+from gateway.surfaces.session import (
+    COOKIE,
+    NOBODY,
+    HttpCallers,
+    csrf_of,
+    language_of,
+    set_cookie,
+)
 
 BATCH = 50  # calls in one batch
+LOGIN, LOGOUT = "auth.login", "auth.logout"
+NAMED = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found"}
+GREATEST_INT = 2**63 - 1  # what databases and other programs take
+_LONG_NUMBER = re.compile(rb"\d{19}")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One valid call of a body; `id` is absent from a notification."""
+    """One valid call of a body; `id` means nothing in a notification."""
 
     method: str
-    params: dict[str, Any]
+    params: dict[str, Any] | list[Any]
     id: str | int | float | None
     is_notification: bool
 
@@ -42,17 +54,18 @@ class Rpc:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Status 200 with an answer, 204 where only notifications came."""
         try:
-            body = json.loads((await request.read()).decode("utf-8"), parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            return json_response(_failure(None, GatewayError("json", code="parse_error"), None))
-        login = _login_alone(body)
-        if login is not None:
-            return await self._login(request, login)
+            body = _decoded(await request.read())
+        except GatewayError as error:
+            return json_response(_failure(None, error, language_of(request)))
+        call = _call(body)
+        if call is not None and call.method == LOGIN:
+            return await self._login(request, call)
         caller = await self._callers.caller(request, "rpc")
-        if _method_of(body) == "auth.logout":
-            return await self._logout(request, body)
         if not isinstance(body, list):
-            return _response(await self._one(caller, body))
+            response = _response(await self._one(caller, body))
+            if call is not None and call.method == LOGOUT:
+                response.del_cookie(COOKIE, path="/")
+            return response
         if not body or len(body) > BATCH:
             return json_response(_failure(None, _not_a_request(), caller.language))
         answers = [await self._one(caller, entry) for entry in body]
@@ -63,6 +76,8 @@ class Rpc:
         if call is None:
             return _failure(None, _not_a_request(), caller.language)
         try:
+            if call.method == LOGIN:  # its secret must never stand in an answer
+                raise InvalidRequestError(LOGIN, reason=f"{LOGIN}: alone, not in a batch")
             result = await self._registry.call(caller, call.method, call.params)
         except GatewayError as error:
             return None if call.is_notification else _failure(call.id, error, caller.language)
@@ -74,28 +89,45 @@ class Rpc:
         """Sign in: the secret goes into the cookie, its CSRF token into the answer."""
         if not self._callers.is_own_origin(request):
             raise GatewayError("origin", code="origin_refused")
-        caller = Caller(None, NOBODY, "rpc")
+        language = language_of(request)
+        caller = Caller(None, NOBODY, "rpc", language=language)
         try:
             entered = await self._registry.call(caller, call.method, call.params)
         except GatewayError as error:
-            return json_response(_failure(call.id, error, None))
-        secret = entered.pop("secret")
+            return json_response(_failure(call.id, error, language))
+        secret, before = entered.pop("secret"), request.cookies.get(COOKIE)
+        if before:
+            await self._callers.sign_in.sign_out(before)
         entered["csrf"] = csrf_of(secret)
-        response = json_response({"jsonrpc": "2.0", "id": call.id, "result": entered})
+        answer = {"jsonrpc": "2.0", "id": call.id, "result": entered}
+        response = _response(None if call.is_notification else answer)
         expires_at = datetime.fromisoformat(entered["expires_at"])
         set_cookie(response, secret, expires_at, secure=self._secure_cookie)
         return response
 
-    async def _logout(self, request: web.Request, body: object) -> web.StreamResponse:
-        secret = request.cookies.get(COOKIE)
-        if secret:
-            await self._callers.sign_in.sign_out(secret)
-        call = _call(body)
-        response = json_response(
-            {"jsonrpc": "2.0", "id": call.id if call else None, "result": None}
-        )
-        response.del_cookie(COOKIE, path="/")
-        return response
+
+def _decoded(body: bytes) -> object:
+    """JSON by the letter: no NaN, no lone surrogate, no number that nothing can hold."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise GatewayError(str(error), code="parse_error") from error
+    if _LONG_NUMBER.search(body) and _has_long_number(value):
+        raise GatewayError("a number beyond 64 bits", code="parse_error")
+    return value
+
+
+def _has_long_number(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, int) and abs(each) > GREATEST_INT:
+            return True
+        if isinstance(each, dict):
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+    return False
 
 
 def _call(entry: object) -> Call | None:
@@ -108,18 +140,7 @@ def _call(entry: object) -> Call | None:
     )
     if not isinstance(method, str) or not isinstance(params, dict | list) or not is_id:
         return None
-    named = params if isinstance(params, dict) else {"": params}  # by position: nobody takes it
-    return Call(method, named, call_id, is_notification="id" not in entry)
-
-
-def _method_of(body: object) -> str | None:
-    call = _call(body)
-    return call.method if call is not None else None
-
-
-def _login_alone(body: object) -> Call | None:
-    call = _call(body)
-    return call if call is not None and call.method == "auth.login" else None
+    return Call(method, params, call_id, "id" not in entry)
 
 
 def _not_a_request() -> GatewayError:
@@ -127,18 +148,16 @@ def _not_a_request() -> GatewayError:
 
 
 def _failure(call_id: object, error: GatewayError, language: str | None) -> dict[str, Any]:
-    row = TABLE[error.code]
-    message = error_text(error.code, language, **error.params)
+    """What the protocol itself names has its name as message, and our sentence beside it."""
+    number = TABLE[error.code].rpc_code
+    sentence = error_text(error.code, language, **error.params)
+    data = {"code": error.code, "message": sentence}
     return {
         "jsonrpc": "2.0",
         "id": call_id,
-        "error": {"code": row.rpc_code, "message": message, "data": {"code": error.code}},
+        "error": {"code": number, "message": NAMED.get(number, sentence), "data": data},
     }
 
 
 def _response(answer: object) -> web.Response:
     return web.Response(status=204) if answer is None else json_response(answer)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)

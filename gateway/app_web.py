@@ -1,0 +1,92 @@
+"""Puts the HTTP application together: webhooks, RPC, uploads, web chat, the page, health."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from channels.webchat.channel import WebChatChannel
+from gateway.accounts.sign_in import SignIn
+from gateway.app_library import Shelves
+from gateway.app_operations import Operations
+from gateway.config import GatewaySettings
+from gateway.core.limits import KnowledgeLimits
+from gateway.inbox import InboxLanes
+from gateway.interfaces import Channel, Clock
+from gateway.surfaces import http
+from gateway.surfaces.chat_socket import ChatSockets
+from gateway.surfaces.health import Health
+from gateway.surfaces.pages import Pages
+from gateway.surfaces.rpc import Rpc
+from gateway.surfaces.session import HttpCallers
+from gateway.surfaces.upload import Files, Uploads
+from gateway.surfaces.webhooks import Webhooks
+
+UNSETTLED = ("unknown", "dead")
+MOST_COUNTED = 1_000
+LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class WebParts:
+    """What the surfaces are made of."""
+
+    home: Path
+    settings: GatewaySettings
+    limits: KnowledgeLimits
+    shelves: Shelves
+    operations: Operations
+    sign_in: SignIn
+    channels: Mapping[tuple[str, str], Channel]
+    web_chat: WebChatChannel
+    lanes: InboxLanes
+    clock: Clock
+
+
+def build_application(parts: WebParts) -> web.Application:
+    """Every route, behind the same checks."""
+    hosts = LOCAL_NAMES | {parts.settings.host, *parts.settings.allowed_hosts}
+    callers = HttpCallers(parts.sign_in, hosts)
+    accept, chat = parts.lanes.accept, parts.operations.chat
+    surfaces = (
+        Webhooks(parts.channels, accept, parts.clock),
+        Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
+        Uploads(callers, _files(parts)),
+        ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
+        Health(callers, _Figures(parts)),
+        Pages(callers),
+    )
+    routes = [route for surface in surfaces for route in surface.routes()]
+    return http.build(callers, routes, on_shutdown=[parts.web_chat.hub.close])
+
+
+def _files(parts: WebParts) -> Files:
+    store = parts.shelves.store
+    return Files(
+        parts.operations.desk,
+        parts.shelves.library,
+        store.sources,
+        store.blobs,
+        store.audit,
+        parts.clock,
+        parts.limits.max_source_bytes,
+        parts.home / "run",
+    )
+
+
+class _Figures:
+    """What /metrics tells: amounts, no names."""
+
+    def __init__(self, parts: WebParts) -> None:
+        self._parts = parts
+
+    async def __call__(self) -> dict[str, dict[str, float]]:
+        store = self._parts.shelves.store
+        unsettled = await store.outbox.listed(UNSETTLED, MOST_COUNTED)
+        states = [row["state"] for row in unsettled]
+        return {
+            "jobs_waiting": dict(await store.jobs.waiting()),
+            "outbox_unsettled": {state: states.count(state) for state in UNSETTLED},
+            "chat_seats": {"webchat": len(self._parts.web_chat.hub)},
+        }
