@@ -169,10 +169,10 @@ class ExtractionSupervisor:
         zygote, self._zygote = self._zygote, None
         if zygote is None:
             return
-        zygote.control.close()
         with contextlib.suppress(ProcessLookupError):
             zygote.process.kill()
         await zygote.process.wait()
+        zygote.control.close()
 
 
 def _is_ready(descriptor: int, until: float) -> bool:

@@ -21,7 +21,7 @@ log = structlog.get_logger()
 FAILED = "embedding_failed"
 RETRY = timedelta(minutes=10)
 EVERY = ""  # the key of the job that looks for all sources whose vectors are incomplete
-LOOKED_AT = 2_000  # passages without vectors at a time
+LOOKED_AT = 2_000  # passages without vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +110,29 @@ class EmbedJob:
         if sum(passages for _, passages, _ in usage.values()) <= self.limits.max_vector_rows:
             return False
         listed = [other for key in usage for other in await self.sources.list(key)]
-        taken = sum(
-            other.passages
-            for other in listed
-            if other.status_detail is StatusDetail.HYBRID and other.id != source.id
-        )
+        taken = sum(other.passages for other in listed if _goes_before(other, source))
         return taken + source.passages > self.limits.max_vector_rows
 
     async def _find_all(self) -> None:
         """After a start, a new model or a repair: one job for each source that lacks something."""
         lacking: set[str] = set()
+        is_cut = False
         if await self.encoder.unavailable() is None:
             missing = await self.vectors.without_vectors(self.encoder.model_key, None, LOOKED_AT)
             lacking = {passage.source_id for passage in missing}
-            if len(missing) == LOOKED_AT:
-                await self.jobs.put("embed", EVERY, self.clock.now() + RETRY)
+            is_cut = len(missing) == LOOKED_AT  # then every source is asked for itself
         for collection_id in await self.sources.usage():
             for source in await self.sources.list(collection_id):
-                if source.id in lacking or _is_unsettled(source):
+                if is_cut or source.id in lacking or _is_unsettled(source):
                     await self.jobs.put("embed", source.id, self.clock.now())
+
+
+def _goes_before(other: Source, source: Source) -> bool:
+    """It has its vectors, or it is being embedded now and came earlier."""
+    if other.id == source.id:
+        return False
+    is_under_way = other.state is SourceState.EMBEDDING and other.id < source.id
+    return other.status_detail is StatusDetail.HYBRID or is_under_way
 
 
 def _is_unsettled(source: Source) -> bool:

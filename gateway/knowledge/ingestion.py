@@ -35,7 +35,10 @@ RETRY = timedelta(seconds=30)
 FOLLOW_UP_S = 2.0  # waiters look again even if another process did the work
 
 Handler = Callable[[Job], Awaitable[None]]
-LANES = (("ingest",), ("embed",), ("sweep_blobs", "optimize_index", "remove_collection"))
+READING, EMBEDDING = ("ingest",), ("embed",)
+UPKEEP = ("sweep_blobs", "optimize_index", "remove_collection")
+EMBED_LANES = 4  # small sources side by side, so that a second worker has something to do
+LANES = (READING, UPKEEP, *(EMBEDDING,) * EMBED_LANES)
 
 
 class Ingestion:
@@ -96,9 +99,24 @@ class Ingestion:
 
     async def drain(self) -> None:
         """Do all that is due now, here; for commands that run without a gateway."""
-        kinds = tuple(kind for lane in LANES for kind in lane)
-        while await self._step(kinds):
+        while await self._until_empty(READING) | await self._embed_all():
             continue
+        await self._until_empty(UPKEEP)
+
+    async def _until_empty(self, kinds: tuple[str, ...]) -> bool:
+        """Whether there was anything to do."""
+        has_worked = False
+        while await self._step(kinds):
+            has_worked = True
+        return has_worked
+
+    async def _embed_all(self) -> bool:
+        if not await self._step(EMBEDDING):
+            return False
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(EMBED_LANES):
+                tasks.create_task(self._until_empty(EMBEDDING))
+        return True
 
     async def wait(self, source_id: str) -> Source:
         """The source once it is ready or has failed. NotFoundError when it is deleted."""
