@@ -44,12 +44,13 @@ def chunk(extracted: Extracted) -> tuple[tuple[Chunk, ...], tuple[Section, ...]]
     """Passages in reading order, and the heading tree they belong to."""
     sections, units = _outline(extracted.blocks)
     drafts = [draft for group in _joined(_groups(units)) for draft in _drafts(group)]
-    flags = _flags(drafts)
+    folded = [match_text(draft.text) for draft in drafts]
+    flags = _flags(drafts, folded)
     chunks = tuple(
         Chunk(
             ordinal=ordinal,
             text=draft.text,
-            match_text=match_text(draft.text),
+            match_text=folded[ordinal],
             locator=draft.locator,
             section=draft.section,
             is_flagged=flags[ordinal],
@@ -248,11 +249,11 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- wording to be careful with
 
 
-def _flags(drafts: Sequence[_Draft]) -> list[bool]:
+def _flags(drafts: Sequence[_Draft], folded: Sequence[str]) -> list[bool]:
     """Which passages look like instructions, sentences cut in two by a border included."""
     flags = [
-        looks_like_instruction(match_text(draft.text)) or hides_instruction(draft.text)
-        for draft in drafts
+        looks_like_instruction(copy) or hides_instruction(draft.text)
+        for draft, copy in zip(drafts, folded, strict=True)
     ]
     alone = tuple(flags)
     for at, (before, after) in enumerate(pairwise(drafts)):
