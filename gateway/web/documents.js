@@ -1,0 +1,174 @@
+// 「文件」: what one can read, the state of each document, and uploads for editors.
+
+import { rpc, upload } from "./api.js";
+import { el, icon, ICONS, replace } from "./dom.js";
+import { t } from "./i18n.js";
+
+const REFRESH_MS = 3000;
+const MOST_FILES = 20;
+const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
+
+export class Documents {
+  constructor(me) {
+    this.canCreate = me.role !== "member";
+    this.root = el("main", { class: "documents" });
+    this.timer = null;
+  }
+
+  async open() {
+    this.isOpen = true;
+    try {
+      const collections = await rpc("knowledge.collections.list");
+      this.panels = collections.map((collection) => new Panel(collection));
+      replace(
+        this.root,
+        el("h1", {}, t("documents")),
+        collections.length ? null : el("p", { class: "quiet" }, t("no_collections")),
+        ...this.panels.map((panel) => panel.root),
+        this.canCreate ? this.form() : null,
+      );
+      await this.refresh();
+    } catch (error) {
+      replace(this.root, el("p", { class: "error", role: "alert" }, error.message));
+    }
+  }
+
+  close() {
+    this.isOpen = false;
+    clearTimeout(this.timer);
+  }
+
+  async refresh() {
+    clearTimeout(this.timer);
+    await Promise.all(this.panels.map((panel) => panel.refresh().catch(() => {})));
+    if (this.isOpen) this.timer = setTimeout(() => this.refresh(), REFRESH_MS);
+  }
+
+  form() {
+    const name = el("input", { name: "name", required: true, maxLength: 200, placeholder: t("collection_name"), "aria-label": t("collection_name") });
+    const said = el("p", { class: "quiet" }, t("new_collection_hint"));
+    const create = async (event) => {
+      event.preventDefault();
+      try {
+        await rpc("knowledge.collections.create", { name: name.value });
+        this.close();
+        await this.open();
+      } catch (error) {
+        replace(said, error.message);
+      }
+    };
+    return el(
+      "form",
+      { class: "panel new", onsubmit: create },
+      el("h2", {}, t("new_collection")),
+      el("div", { class: "row" }, name, el("button", { class: "primary" }, t("create"))),
+      said,
+    );
+  }
+}
+
+class Panel {
+  constructor(collection) {
+    this.collection = collection;
+    this.list = el("ul", { class: "files" });
+    this.results = el("ul", { class: "results", "aria-live": "polite" });
+    const isEditor = collection.role !== "viewer";
+    this.root = el(
+      "section",
+      { class: "panel" },
+      el(
+        "header",
+        {},
+        el("h2", {}, collection.name),
+        el("span", { class: "tag" }, t(`sensitivity_${collection.sensitivity}`)),
+        el("span", { class: "tag" }, t(`role_${collection.role}`)),
+      ),
+      this.list,
+      isEditor ? this.dropzone() : null,
+      this.results,
+    );
+  }
+
+  async refresh() {
+    const sources = await rpc("knowledge.sources.list", { collection: this.collection.id });
+    const seen = JSON.stringify(sources);
+    if (seen === this.seen) return;
+    this.seen = seen;
+    const rows = sources.map(documentRow);
+    replace(this.list, ...(rows.length ? rows : [el("li", { class: "quiet" }, t("no_documents"))]));
+  }
+
+  dropzone() {
+    const input = el("input", { type: "file", multiple: true, hidden: true, accept: ".pdf,.docx,.csv,.md,.markdown,.txt" });
+    input.onchange = () => {
+      this.send([...input.files]);
+      input.value = "";
+    };
+    const choose = el("button", { class: "link", type: "button", onclick: () => input.click() }, t("choose_files"));
+    this.progress = el("progress", { max: 100, value: 0, hidden: true });
+    const zone = el(
+      "div",
+      { class: "dropzone" },
+      el("p", {}, `${t("upload_here")} `, choose),
+      el("p", { class: "quiet" }, t("upload_formats")),
+      this.progress,
+      input,
+    );
+    const hover = (isOver) => (event) => {
+      event.preventDefault();
+      zone.classList.toggle("over", isOver);
+    };
+    zone.ondragover = hover(true);
+    zone.ondragleave = hover(false);
+    zone.ondrop = (event) => {
+      hover(false)(event);
+      this.send([...event.dataTransfer.files]);
+    };
+    return zone;
+  }
+
+  async send(files) {
+    replace(this.results);
+    for (let start = 0; start < files.length; start += MOST_FILES) {
+      await this.sendSome(files.slice(start, start + MOST_FILES));
+    }
+    await this.refresh().catch(() => {});
+  }
+
+  async sendSome(files) {
+    this.progress.hidden = false;
+    try {
+      const answers = await upload(this.collection.id, files, (percent) => {
+        this.progress.value = percent;
+        this.progress.setAttribute("aria-label", t("uploading", { percent }));
+      });
+      this.results.append(...answers.map(resultRow));
+    } catch (error) {
+      this.results.append(el("li", { class: "error" }, error.message));
+    } finally {
+      this.progress.hidden = true;
+    }
+  }
+}
+
+function documentRow(source) {
+  const isMoving = MOVING.has(source.state);
+  const state = el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, t(`state_${source.state}`));
+  const notes = [source.error_message, ...source.warnings.map((warning) => warning.message)].filter(Boolean);
+  const isReadable = source.state === "ready" || source.state === "embedding";
+  return el(
+    "li",
+    {},
+    icon(ICONS.file),
+    el("span", { class: "name" }, source.title),
+    isReadable ? el("span", { class: "quiet" }, t("count_passages", { count: source.passages })) : null,
+    state,
+    ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
+  );
+}
+
+function resultRow(answer) {
+  const isRefused = answer.status === "refused";
+  const said = isRefused ? answer.message : t(`upload_${answer.status}`);
+  return el("li", { class: isRefused ? "error" : "" }, `${answer.name}：${said}`);
+}
