@@ -196,13 +196,13 @@ def _apart(connection: Connection, batch: list[_Task[Any]]) -> None:
             task.error = task.error or error
 
 
-class Readers(_Threads):
-    """Threads with a connection each; a unit sees one snapshot."""
+class _Reader(_Threads):
+    """One thread with a connection; a unit sees one snapshot."""
 
-    def __init__(self, connections: list[Connection], name: str) -> None:
+    def __init__(self, connection: Connection, name: str) -> None:
         super().__init__(name)
-        for connection in connections:
-            self._start(self._serve, connection)
+        self.waiting = 0  # units given to it and not yet done; counted on the event loop
+        self._start(self._serve, connection)
 
     def _serve(self, connection: Connection) -> None:
         while (task := self._queue.get()) is not None:
@@ -215,3 +215,23 @@ class Readers(_Threads):
             if raw(connection).in_transaction:
                 _finish(connection, "COMMIT")
             self._settle([task])
+
+
+class Readers:
+    """Several readers; the first that is free is asked, so that its page cache stays warm."""
+
+    def __init__(self, connections: list[Connection], name: str) -> None:
+        self._readers = [_Reader(connection, name) for connection in connections]
+
+    async def run(self, unit: Unit[T]) -> T:
+        """Await the unit's result; GatewayError for what the database refuses."""
+        reader = min(self._readers, key=lambda each: each.waiting)
+        reader.waiting += 1
+        try:
+            return await reader.run(unit)
+        finally:
+            reader.waiting -= 1
+
+    async def close(self) -> None:
+        for reader in self._readers:
+            await reader.close()

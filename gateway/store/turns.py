@@ -1,7 +1,7 @@
 """Turns and their citations on SQLite; what a gone source left in them is never shown."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select
 
@@ -17,7 +17,8 @@ from gateway.store.tables.people import collections
 from gateway.store.tables.record import turn_citations, turns
 from gateway.store.values import clean, instant, micros
 
-_UNSETTLED_SPARE = 20  # turns whose reply may still be on its way, read beyond the limit
+_SPARE = 4  # turns read beyond the limit: some replies may still be on their way
+_MANY = 200  # or, rarely, a long row of replies that could not be delivered
 
 _FORGET = Statement(delete(turns).where(turns.c.id == bindparam("turn_id")))
 _INSERT = Statement(insert(turns), columns=[column.name for column in turns.c])
@@ -76,6 +77,11 @@ _CITATIONS = Statement(
     .where(in_texts(turn_citations.c.turn_id, "turns"))
     .order_by(turn_citations.c.turn_id, turn_citations.c.n)
 )
+_PRESENTED = Statement(
+    select(turn_citations.c.turn_id, turn_citations.c.source_id, turn_citations.c.collection_id)
+    .where(in_texts(turn_citations.c.turn_id, "turns"))
+    .order_by(turn_citations.c.turn_id, turn_citations.c.n)
+)
 
 
 class SqliteTurns:
@@ -88,10 +94,10 @@ class SqliteTurns:
     async def record(self, turn: TurnRecord) -> None:
         """Title, locator and excerpt of a source that went meanwhile are not written."""
         values = _values(turn)
-        source_ids = json_list({each.source_id for each in turn.citations})
+        source_ids = {each.source_id for each in turn.citations}
 
         def unit(connection: Connection) -> None:
-            live = {row[0] for row in _LIVE_SOURCES.all(connection, ids=source_ids)}
+            live = _live(connection, source_ids)
             _FORGET.run(connection, turn_id=turn.id)
             _INSERT.run(connection, **values)
             _INSERT_CITATION.many(
@@ -108,22 +114,30 @@ class SqliteTurns:
     async def recent(
         self, agent_id: str | None, conversation: str, limit: int
     ) -> Sequence[Exchange]:
-        def unit(connection: Connection) -> tuple[list[Row], list[Row]]:
-            rows = _RECENT.all(
-                connection,
-                agent_id=agent_id,
-                conversation=conversation,
-                most=limit + _UNSETTLED_SPARE,
-            )
-            return rows, _CITATIONS.all(connection, turns=json_list(row[0] for row in rows))
+        found = await self._out(agent_id, conversation, limit, _SPARE)
+        if found is None:
+            found = await self._out(agent_id, conversation, limit, _MANY)
+        return found or ()
 
-        rows, cited = await self._database.read(unit)
-        if not rows:
-            return ()
-        not_out = await self._outbox.not_out([row[0] for row in rows])
+    async def _out(
+        self, agent_id: str | None, conversation: str, limit: int, spare: int
+    ) -> list[Exchange] | None:
+        """None: among so many turns too few went out, and there are older ones."""
+
+        def unit(connection: Connection) -> tuple[list[Row], list[Row], set[str]]:
+            rows = _RECENT.all(
+                connection, agent_id=agent_id, conversation=conversation, most=limit + spare
+            )
+            presented = _PRESENTED.all(connection, turns=json_list(row[0] for row in rows))
+            return rows, presented, _live(connection, {row[1] for row in presented})
+
+        rows, presented, live = await self._database.read(unit)
+        not_out = await self._outbox.not_out([row[0] for row in rows]) if rows else frozenset()
         kept = [row for row in rows if row[0] not in not_out][:limit]
-        by_turn = _by_turn(cited)
-        return [_exchange(row, by_turn[row[0]]) for row in reversed(kept)]
+        if len(kept) < limit and len(rows) == limit + spare and spare < _MANY:
+            return None
+        by_turn = _by_turn(presented)
+        return [_exchange(row, by_turn[row[0]], live) for row in reversed(kept)]
 
     async def of_conversation(
         self, conversation: str, limit: int, after_turn_id: str | None = None
@@ -161,15 +175,20 @@ def _by_turn(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return by_turn
 
 
-def _exchange(row: Row, cited: Sequence[Row]) -> Exchange:
-    existing = [(each[3], each[4]) for each in cited if each[-1] is not None]
+def _live(connection: Connection, source_ids: Iterable[str]) -> set[str]:
+    ids = json_list(source_ids)
+    return {row[0] for row in _LIVE_SOURCES.all(connection, ids=ids)}
+
+
+def _exchange(row: Row, presented: Sequence[Row], live: set[str]) -> Exchange:
+    existing = [(each[1], each[2]) for each in presented if each[1] in live]
     return Exchange(
         turn_id=row[0],
         question=row[7],
         answer=row[8],
         asked_at=instant(row[9]),
         presented=tuple(dict.fromkeys(existing)),
-        is_complete=len(existing) == len(cited),
+        is_complete=len(existing) == len(presented),
         is_direct=bool(row[3]),
     )
 
