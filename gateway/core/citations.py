@@ -1,7 +1,7 @@
 """Citations: keep the marks that point at a presented passage, in one form; delete the others."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.core import markdown, marks
@@ -44,22 +44,34 @@ def _rewrite(
     cited: dict[int, Passage] = {}
     out: list[str] = []
     at = dropped = 0
-    lead, is_glued, is_shown = "", False, False  # of a group: marks with only blanks between them
-    for mark in marks.find(draft):
-        words = draft[at : mark.start].rstrip(marks.BLANKS)
-        is_first = bool(words) or not out
-        if is_first or is_shown:
-            lead, is_glued = draft[at + len(words) : mark.start], mark.is_glued
-        kept = [n for n in mark.numbers if n in presented]
-        cited.update(zip(kept, map(presented.__getitem__, kept), strict=True))
-        dropped += len(mark.numbers) - len(kept)
-        shown = "".join(f"[{n}]" for n in kept) or instead(draft[mark.start : mark.end])
-        if shown and not lead and is_glued:
-            lead = " "  # `days【1】` as `days[1]` would read as an index
-        out += [words, lead + shown if shown else ""]
-        is_shown = bool(shown) or (is_shown and not is_first)
-        at = mark.end
+    for group in _groups(draft):
+        words = draft[at : group[0].start].rstrip(marks.BLANKS)
+        # `days【1】` as `days[1]` would read as an index
+        lead = draft[at + len(words) : group[0].start] or " " * group[0].is_glued
+        at += len(words)
+        shown: list[str] = []
+        for mark in group:
+            kept = [n for n in mark.numbers if n in presented]
+            cited |= {n: presented[n] for n in kept}
+            dropped += len(mark.numbers) - len(kept)
+            text = "".join(f"[{n}]" for n in kept) or instead(draft[mark.start : mark.end])
+            if text:
+                shown += [draft[at : mark.start] if shown else lead, text]
+            at = mark.end
+        out += [words, *shown]
     return CitedText("".join(out) + draft[at:], cited, dropped)
+
+
+def _groups(draft: str) -> Iterator[list[marks.Mark]]:
+    """The marks of a draft, together where only blanks stand between them."""
+    group: list[marks.Mark] = []
+    for mark in marks.find(draft):
+        if group and draft[group[-1].end : mark.start].strip(marks.BLANKS):
+            yield group
+            group = []
+        group.append(mark)
+    if group:
+        yield group
 
 
 def escape_marks(text: str) -> str:

@@ -34,13 +34,11 @@ _BLANKS = regex.compile(r"(?:\s(?![\p{M}\u200d]))*+")  # a combining mark keeps 
 
 def units(text: str, unit: Unit) -> int:
     """The length of a text as the channel counts it."""
-    match unit:
-        case Unit.CODE_POINTS:
-            return len(text)
-        case Unit.UTF16:
-            return len(text.encode("utf-16-le", "surrogatepass")) // 2
-        case Unit.BYTES:
-            return len(text.encode("utf-8", "surrogatepass"))
+    if unit is Unit.UTF16:
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    if unit is Unit.BYTES:
+        return len(text.encode("utf-8", "surrogatepass"))
+    return len(text)
 
 
 def cut_to(text: str, room: int, unit: Unit) -> str:

@@ -131,6 +131,7 @@ CUTS = {
     "blanks at the cut": ("aaaa   \n  \n bb", 7, ("aaaa", " bb")),
     "blanks inside a line": ("aaaa      bb", 7, ("aaaa", "bb")),
     "more blanks than a part": ("aaaa" + " " * 20 + "bb", 7, ("aaaa", "bb")),
+    "more indentation than a part": ("aaaa\n" + " " * 20 + "bb", 7, ("aaaa", "bb")),
     "more lines than a part": ("aaaa" + "\n" * 20 + "bb", 7, ("aaaa", "bb")),
 }
 
