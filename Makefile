@@ -40,7 +40,7 @@ setup: $(VENV)/dev.stamp  ## make .venv with all that development and tests need
 # ------------------------------------------------------------------ the product
 
 demo: $(VENV)/runtime.stamp  ## a fictional company, ready to ask; with ASK="…" one answer and out
-	@$(PY) -m gateway demo --home $(DEMO_HOME) $${ASK:+--ask "$$ASK"}
+	@$(PY) -m gateway demo --home $(DEMO_HOME) --models-from .demo/models $${ASK:+--ask "$$ASK"}
 
 # ------------------------------------------------------------------ checks
 

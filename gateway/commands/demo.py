@@ -32,6 +32,8 @@ async def run_demo(options: argparse.Namespace) -> int:
     home = home_folder(options.home)
     if make_home(home):
         print(say("demo_setting_up"), file=sys.stderr)
+    if options.models_from is not None:  # one build serves the demo and the tests
+        await install_model(MODEL, options.models_from, None)
     await install_model(MODEL, home / "models" / "embedding", options.models_from)
     made, is_new = passwords(home)
     async with operator(home, language()) as gateway:

@@ -6,12 +6,16 @@ from pathlib import Path
 
 from rich.progress import Progress
 
+import gateway
 from gateway.app_evaluation import evaluation_library
+from gateway.commands.model import install_model
 from gateway.commands.output import DONE, FAILED, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
 from gateway.evals.evaluate import EvalOptions, evaluate
 from gateway.system import SystemClock
+
+BUILT = Path(gateway.__file__).parents[1] / ".demo" / "models"  # of a source checkout
 
 
 def register(commands: Commands) -> None:
@@ -40,6 +44,8 @@ async def run_evaluation(options: argparse.Namespace) -> int:
         work_dir=options.work_dir,
     )
     models_dir = (options.model_home or home_folder(options.home)) / "models" / "embedding"
+    if asked.model_name is not None:  # measured at once, without a step before
+        await install_model(asked.model_name, models_dir, BUILT if BUILT.is_dir() else None)
     with Progress(disable=not sys.stderr.isatty(), transient=True) as bar:
         tasks = {}
 
