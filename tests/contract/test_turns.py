@@ -58,6 +58,17 @@ async def test_history_is_what_went_out_newest_last(world: World, store: Store) 
     assert (await store.turns.recent("hana", LANE, 1))[0].turn_id == pending.id
 
 
+async def test_history_reaches_past_replies_that_could_not_be_delivered(
+    world: World, store: Store
+) -> None:
+    sent = [await run_turn(world, world.turn()) for _ in range(3)]
+    for _ in range(9):
+        blocked = await run_turn(world, world.turn(), is_sent=False)
+        await store.outbox.give_up(f"{blocked.id}/0", "dead", "blocked", world.clock.now())
+    recent = await store.turns.recent("hana", LANE, 2)
+    assert [each.turn_id for each in recent] == [each.id for each in sent[1:]]
+
+
 async def test_an_exchange_tells_what_it_rested_on_and_whether_that_is_whole(
     world: World, store: Store
 ) -> None:
