@@ -81,9 +81,9 @@ def root(audience: Audience) -> Audience:
 
     Stores read `ScopeFacts.account` and `is_link_valid` for this one.
     """
-    while audience.kind is AudienceKind.DELEGATED:
-        audience = audience.upstream or Audience(AudienceKind.NONE)
-    return audience
+    if audience.kind is not AudienceKind.DELEGATED:
+        return audience
+    return root(audience.upstream or Audience(AudienceKind.NONE))
 
 
 def is_proven_direct(audience: Audience, agent: AgentSide | None) -> bool:
