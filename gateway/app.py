@@ -111,12 +111,14 @@ class App:
         )
 
     async def _upkeep(self) -> None:
-        """Forget what need not be kept: old dedupe keys, old access-log rows."""
+        """Forget old dedupe keys and access-log rows; write out the security audit."""
         days = timedelta(days=self.knowledge.switches.access_log_retention_days)
         while True:
             now = self.clock.now()
             await self.store.inbox.purge(now - DEDUPE_KEPT)
             await self.store.audit.purge(now - days)
+            while await self.store.audit.export(self.home / "security_audit.jsonl"):
+                continue  # a batch at a time
             await asyncio.sleep(UPKEEP_S)
 
 

@@ -38,8 +38,15 @@ class ScopeService:
         if message.sender is None:
             return NOBODY
         account = await self._active(await self._links.find(message.sender))
-        kind = AudienceKind.UNLINKED if account is None else AudienceKind.LINKED
-        return Audience(kind, account, address, is_direct=chat.is_direct)
+        if account is None:
+            return Audience(AudienceKind.UNLINKED, address=address, is_direct=chat.is_direct)
+        return Audience(
+            AudienceKind.LINKED,
+            account,
+            address,
+            is_direct=chat.is_direct,
+            sender_id=message.sender.id,
+        )
 
     async def _active(self, account_id: str | None) -> Account | None:
         account = await self._accounts.find(account_id) if account_id else None

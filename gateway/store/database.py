@@ -4,10 +4,10 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -42,7 +42,7 @@ class Database:
         """Create or migrate the file. `name` is "inbox" | "knowledge". Raises StoreError."""
         try:
             connections = await asyncio.to_thread(_connect, path, name, synchronous)
-        except (OSError, sqlite3.Error, DBAPIError, CommandError) as error:
+        except (OSError, sqlite3.Error, DBAPIError) as error:
             raise _opening_failed(path, error) from error
         writer = Writer(connections[0], f"{name}-writer")
         readers = Readers(connections[1:], f"{name}-reader")
@@ -71,14 +71,12 @@ def _connect(path: Path, name: str, synchronous: str) -> list[Connection]:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     engine = _engine(path, synchronous)
     opened: list[Connection] = []
-    try:
-        writer = _open(engine, opened)
-        migrate(writer, name)
+    with ExitStack() as undo:
+        undo.callback(_close_all, opened)
+        migrate(_open(engine, opened), name)
         for _ in range(READERS):
             raw(_open(engine, opened)).execute("PRAGMA query_only = ON")
-    except BaseException:
-        _close_all(opened)
-        raise
+        undo.pop_all()
     return opened
 
 

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,22 +98,24 @@ class Gateway:
         await self.process.wait()
 
 
-@pytest.fixture
-def shutten(tmp_path: Path) -> CommandLine:
-    """A new home with its admin, searched by words alone."""
-    command_line = CommandLine(tmp_path / "home")
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new home with its admin, searched by words alone; tests work on copies."""
+    command_line = CommandLine(tmp_path_factory.mktemp("new") / "home")
     command_line.ok("init")
-    config = tmp_path / "home" / "config.toml"
+    config = command_line.home / "config.toml"
     config.write_text(
         config.read_text("utf-8") + '\n[knowledge.embedding]\nprovider = "none"\n', "utf-8"
     )
-    return command_line
+    return command_line.home
 
 
-@pytest.fixture
-def stocked(shutten: CommandLine, tmp_path: Path) -> CommandLine:
+@pytest.fixture(scope="session")
+def stocked_home(new_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a handbook that anna may read and bob may not, and an agent bound to both."""
-    (tmp_path / "員工手冊.md").write_text(HANDBOOK, "utf-8")
+    folder = tmp_path_factory.mktemp("stocked")
+    shutten = CommandLine(copy(new_home, folder))
+    (folder / "員工手冊.md").write_text(HANDBOOK, "utf-8")
     shutten.ok("user", "add", "anna", "--department", "業務部")
     shutten.ok("user", "add", "bob", "--department", "倉儲部")
     shutten.ok("knowledge", "create", "員工手冊", "--slug", "handbook", "--as", "admin")
@@ -122,10 +125,23 @@ def stocked(shutten: CommandLine, tmp_path: Path) -> CommandLine:
     for subject in ("user:anna", "agent:helper"):
         shutten.ok("knowledge", "grant", "handbook", subject, "viewer", "--as", "admin")
     added = shutten.ok(
-        "add", str(tmp_path / "員工手冊.md"), "--collection", "handbook", "--as", "admin", "--json"
+        "add", str(folder / "員工手冊.md"), "--collection", "handbook", "--as", "admin", "--json"
     )
     assert added.json[0]["source"]["state"] == "ready"
-    return shutten
+    return shutten.home
 
 
-Change = Callable[[Path], None]
+def copy(home: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(home, folder / "home"))
+
+
+@pytest.fixture
+def shutten(new_home: Path, tmp_path: Path) -> CommandLine:
+    """A new home with its admin."""
+    return CommandLine(copy(new_home, tmp_path))
+
+
+@pytest.fixture
+def stocked(stocked_home: Path, tmp_path: Path) -> CommandLine:
+    """A home with people, an agent and a handbook."""
+    return CommandLine(copy(stocked_home, tmp_path))

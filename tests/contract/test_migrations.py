@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, create_engine
 
-from gateway.store import Store, open_store
+from gateway.errors import StoreError
+from gateway.store import Store, migrations, open_store
+from gateway.store.migrations import HEADS
 from gateway.store.tables import INBOX, KNOWLEDGE
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
@@ -59,3 +63,23 @@ async def test_opening_again_changes_nothing(home: Path, clock: WoundClock) -> N
         assert await store.check() == ()
     assert [declared(home / name) for name, _ in FILES] == before
     assert (home / "inbox.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("database", sorted(HEADS))
+def test_the_heads_are_those_of_the_revisions(database: str) -> None:
+    config = Config()
+    folder = Path(migrations.__file__).parent / database
+    config.set_main_option("script_location", str(folder))
+    config.set_main_option("path_separator", "os")
+    assert ScriptDirectory.from_config(config).get_current_head() == HEADS[database]
+
+
+async def test_a_file_of_a_newer_release_is_refused(home: Path, clock: WoundClock) -> None:
+    async with open_store(home, clock, RealIds()):
+        pass
+    with closing(sqlite3.connect(home / "inbox.db")) as opened:
+        opened.execute("UPDATE alembic_version SET version_num = '9999'")
+        opened.commit()
+    with pytest.raises(StoreError, match="9999"):
+        async with open_store(home, clock, RealIds()):
+            pass
