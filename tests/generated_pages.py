@@ -42,6 +42,20 @@ Who may call an operation at all stands with it; what it may touch is decided in
 scope. Missing and forbidden are the same `not_found`. Unknown parameters are refused. Ids are
 strings, times RFC 3339.
 """
+FRAMES = """
+# Web chat frames
+
+`GET /ws/chat?conversation_id=NAME&after=TURN_ID`, with a session cookie and the page's Origin. JSON
+texts. A question sent again under the same id is answered once. With `after` the finished answers
+of later turns come first; a repeated one carries the same turn id.
+
+| direction | frame |
+| --- | --- |
+| in | `{"type": "user_message", "id", "text", "attachments", "conversation_id", "agent"}`; the last three may be left out |
+| out | `{"type": "assistant_delta", "turn_id", "text"}`: a piece of the draft, a preview only |
+| out | `{"type": "assistant_done", "turn_id", "text", "citations"}`: its text replaces the deltas; a citation is `{"n", "chunk_id", "source_id", "title", "locator", "excerpt"}` |
+| out | `{"type": "error", "code", "message"}` |
+"""  # noqa: E501 - rows of a table
 
 
 async def opened(home: Path) -> Mapping[str, str]:
@@ -59,7 +73,7 @@ def api(app: App) -> str:
         lines += [*_operation(row), ""]
     lines += ["# Routes", "", "| route | what |", "| --- | --- |"]
     lines += sorted(set(_routes(app.application())))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, FRAMES.rstrip()]) + "\n"
 
 
 def errors() -> str:
