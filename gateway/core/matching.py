@@ -1,7 +1,7 @@
 """What counts as the same word: the folded copy, its index tokens, the terms of a question."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -119,13 +119,13 @@ def has_terms(question: str) -> bool:
     return next(_terms(match_text(question[:MAX_QUESTION_CHARS])), None) is not None
 
 
-def terms_in(terms: Iterable[str], match_text: str) -> frozenset[str]:
+def terms_in(terms: Collection[str], match_text: str) -> frozenset[str]:
     """Those of a question's terms that a folded text holds, as the index would find them."""
     text = _WRAPPED.sub("", match_text)
-    words = {piece for run in _RUNS.finditer(text) if run["word"] for piece in _words(run[0])}
-    return frozenset(
-        term for term in terms if (term in text if _STARTS_CJK.match(term) else term in words)
-    )
+    latin = {term for term in terms if not _STARTS_CJK.match(term)}
+    runs = _RUNS.finditer(text) if latin else ()
+    words = {piece for run in runs if run["word"] for piece in _words(run[0])}
+    return frozenset(term for term in terms if (term in words if term in latin else term in text))
 
 
 _STARTS_CJK = re.compile(f"[{_CJK}]")

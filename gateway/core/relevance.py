@@ -1,17 +1,21 @@
 """The calibrated decision whether the best passages answer the question at all (A12, A15)."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from gateway.core.calibration import Logistic
-from gateway.core.fusion import BM25_CEILING, Ranked
+from gateway.core.fusion import Ranked
+from gateway.core.matching import match_text, sentences, terms_in
 from gateway.core.passages import Relevance
 
 IDF_FLOOR = 1e-6  # as SQLite's FTS5 has it
+BACKGROUND = 1_000  # passages without a term, added so that a small library can be judged too
 GAP_OVER = 50  # the best cosine is compared with the median of so many
-AGREEING_RANKS = 3
+USUAL_COSINE = 0.25  # centred, of the places that a library of fewer passages leaves empty
+COMPARED_CHARS = 400  # of a question, for its longest verbatim run
 
 NOTHING_FOUND = Relevance(is_relevant=False, probability=0.0)
 
@@ -20,16 +24,15 @@ NOTHING_FOUND = Relevance(is_relevant=False, probability=0.0)
 class Evidence:
     """What a search knows of its question and of its best passages.
 
-    `idf` has every term of the question; `held` those that each of the best passages holds, best
-    first; `vector` is empty when no vectors were used.
+    `having` tells for each term of the question in how many of `passages` it stands; `texts`
+    are the best passages, best first; `vector` is empty when no vectors were used.
     """
 
-    idf: Mapping[str, float]
-    held: Sequence[Collection[str]]
-    best: int  # the id of the first passage
-    lexical: Ranked
-    vector: Ranked
-    cosine: float | None  # of the first passage
+    question: str
+    having: Mapping[str, int]
+    passages: int
+    texts: Sequence[str]
+    vector: Ranked = ()
 
 
 def idf(passages: int, having: int) -> float:
@@ -38,37 +41,55 @@ def idf(passages: int, having: int) -> float:
 
 
 def features(evidence: Evidence) -> dict[str, float]:
-    """Numbers between about 0 and 1 that tell an answer from a mere best match."""
-    total = sum(evidence.idf.values()) or 1.0
-    shares = [sum(evidence.idf[term] for term in held) / total for held in evidence.held]
-    words = evidence.lexical[0][1] if evidence.lexical else 0.0
+    """Numbers between about 0 and 1 that tell an answer from a mere best match.
+
+    `coverage`: the share of the question's terms, rare ones counting more, that one passage
+    holds; `sentence_coverage`: that two neighbouring sentences hold; `verbatim`: the longest run
+    of the question that stands in a passage; `cosine` of the nearest passage or piece;
+    `cosine_gap`: how far it stands out from the usual one.
+    """
+    weights = {term: _rarity(evidence.passages, n) for term, n in evidence.having.items()}
+    folded = [match_text(text) for text in evidence.texts]
     found = {
-        "coverage": shares[0] if shares else 0.0,
-        "best_coverage": max(shares, default=0.0),
-        "bm25": _bounded(words / (BM25_CEILING * total)),
-        "bm25_gap": _bounded((words - _level(evidence.lexical)) / (BM25_CEILING * total)),
+        "coverage": max((_share(weights, text) for text in folded), default=0.0),
+        "sentence_coverage": max((_closest(weights, text) for text in folded), default=0.0),
+        "verbatim": _verbatim(match_text(evidence.question[:COMPARED_CHARS]), folded),
     }
     if evidence.vector:
-        nearest = evidence.vector[0][1]
-        found["cosine"] = nearest
-        found["own_cosine"] = nearest if evidence.cosine is None else evidence.cosine
-        found["cosine_gap"] = nearest - _level(evidence.vector)
-        found["agreement"] = _agreement(evidence)
+        cosines = [cosine for _, cosine in evidence.vector[:GAP_OVER]]
+        usual = median([*cosines, *[USUAL_COSINE] * (GAP_OVER - len(cosines))])
+        found |= {"cosine": cosines[0], "cosine_gap": cosines[0] - usual}
     return found
 
 
-def _bounded(value: float) -> float:
-    return min(1.0, value)  # a quoted phrase weighs beside its terms
+def _rarity(passages: int, having: int) -> float:
+    """As `idf`, over the library and an imagined background; always well above 0."""
+    without = max(0, passages - having) + BACKGROUND
+    return math.log(1 + (without + 0.5) / (having + 0.5))
 
 
-def _level(ranked: Ranked) -> float:
-    return median(score for _, score in ranked[:GAP_OVER]) if ranked else 0.0
+def _share(weights: Mapping[str, float], folded: str) -> float:
+    held = terms_in(weights, folded)
+    return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
 
 
-def _agreement(evidence: Evidence) -> float:
-    lexical = {found for found, _ in evidence.lexical[:AGREEING_RANKS]}
-    vector = {found for found, _ in evidence.vector[:AGREEING_RANKS]}
-    return ((evidence.best in lexical) + (evidence.best in vector)) / 2
+def _closest(weights: Mapping[str, float], folded: str) -> float:
+    spans = sentences(folded)
+    starts = [(start, end) for (start, _), (_, end) in pairwise(spans)] or list(spans)
+    return max((_share(weights, folded[start:end]) for start, end in starts), default=0.0)
+
+
+def _verbatim(question: str, folded: Sequence[str]) -> float:
+    longest = max((_longest_run(question, text) for text in folded), default=0)
+    return longest / max(1, len(question))
+
+
+def _longest_run(question: str, text: str) -> int:
+    longest = 0
+    for start in range(len(question)):
+        while start + longest < len(question) and question[start : start + longest + 1] in text:
+            longest += 1
+    return longest
 
 
 def decide(values: Mapping[str, float], rule: Logistic) -> Relevance:

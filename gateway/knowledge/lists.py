@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core import fusion, relevance
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.fusion import Fused
-from gateway.core.matching import match_text, script, terms_in
+from gateway.core.matching import script
 from gateway.core.passages import Hit, NoVectors, Relevance
 from gateway.interfaces import LexicalHits
 from gateway.knowledge.vector_blocks import Nearest
@@ -27,9 +27,9 @@ class Lists:
     calibration: Calibration | None = None
 
     @property
-    def idf(self) -> dict[str, float]:
+    def _idf_sum(self) -> float:
         counts, total = self.lexical.document_frequency, self.lexical.passages_total
-        return {term: relevance.idf(total, counts.get(term, 0)) for term in self.terms}
+        return sum(relevance.idf(total, counts.get(term, 0)) for term in self.terms)
 
     def ranked(self, *, by_rank: bool) -> tuple[Fused, ...]:
         """The fused order; by reciprocal rank where that is asked for or no blend was fitted."""
@@ -39,7 +39,7 @@ class Lists:
         return fusion.blend(
             self.lexical.hits,
             self.nearest.ranked,
-            idf_sum=sum(self.idf.values()),
+            idf_sum=self._idf_sum,
             cosines=self.nearest.cosines,
             weight=weight,
         )
@@ -48,14 +48,12 @@ class Lists:
         """Whether the best hits answer the question; without a calibration never."""
         if not hits or self.calibration is None:
             return relevance.NOTHING_FOUND
-        best = hits[:WEIGHED]
         evidence = relevance.Evidence(
-            idf=self.idf,
-            held=[terms_in(self.terms, match_text(hit.passage.text)) for hit in best],
-            best=hits[0].passage.id,
-            lexical=self.lexical.hits,
+            question=self.question,
+            having={term: self.lexical.document_frequency.get(term, 0) for term in self.terms},
+            passages=self.lexical.passages_total,
+            texts=[hit.passage.text for hit in hits[:WEIGHED]],
             vector=self.nearest.ranked,
-            cosine=hits[0].cosine,
         )
         return relevance.decide(relevance.features(evidence), self._rule(hits[0], self.calibration))
 

@@ -1,64 +1,79 @@
 """The relevance decision: sign and range of each feature, and the rule."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.calibration import Logistic
+from gateway.core.matching import query_terms
 from gateway.core.relevance import IDF_FLOOR, Evidence, decide, features, idf
 
+QUESTION = "特別休假有幾天"
+ANSWER = "到職滿一年的特別休假有七日。病假另計。"
 
-def evidence(**changes: object) -> Evidence:
-    values: dict[str, object] = {
-        "idf": {"特休": 6.0, "幾天": 2.0},
-        "held": [{"特休"}, {"特休", "幾天"}],
-        "best": 1,
-        "lexical": [(1, 8.8), (2, 4.4)],
-        "vector": [(1, 0.8), (2, 0.2), (3, 0.1)],
-        "cosine": 0.8,
+
+def evidence(question: str = QUESTION, **changes: Any) -> Evidence:
+    values: dict[str, Any] = {
+        "having": dict.fromkeys(query_terms(question).terms, 1),
+        "passages": 100,
+        "texts": [ANSWER],
+        "vector": [(1, 0.8), *((n, 0.2) for n in range(2, 60))],
     }
-    return Evidence(**(values | changes))  # type: ignore[arg-type]
+    return Evidence(question, **(values | changes))
 
 
 def test_features_of_a_good_hit() -> None:
     assert features(evidence()) == {
-        "coverage": 0.75,
-        "best_coverage": 1.0,
-        "bm25": pytest.approx(0.5),
-        "bm25_gap": pytest.approx((8.8 - 6.6) / 17.6),
+        "coverage": pytest.approx(4 / 6),  # 特別 別休 休假 假有, without 有幾 幾天
+        "sentence_coverage": pytest.approx(4 / 6),
+        "verbatim": pytest.approx(5 / 7),
         "cosine": 0.8,
-        "own_cosine": 0.8,
         "cosine_gap": pytest.approx(0.6),
-        "agreement": 1.0,
     }
 
 
 @pytest.mark.parametrize(
     ("changes", "name", "expected"),
     [
-        ({"held": []}, "coverage", 0.0),
-        ({"idf": {}, "held": [set()]}, "coverage", 0.0),
-        ({"lexical": []}, "bm25", 0.0),
-        ({"lexical": [(1, 99.0)]}, "bm25", 1.0),  # a quoted phrase adds its own weight
-        ({"lexical": []}, "agreement", 0.5),
-        ({"best": 9}, "agreement", 0.0),
-        ({"cosine": None}, "own_cosine", 0.8),
-        ({"cosine": 0.3}, "own_cosine", 0.3),
+        ({"texts": []}, "coverage", 0.0),
+        ({"texts": []}, "verbatim", 0.0),
+        ({"texts": [""]}, "sentence_coverage", 0.0),
+        ({"texts": ["無關的段落。", ANSWER]}, "coverage", 4 / 6),
+        ({"texts": ["特別休假。一。二。三。有幾天。"]}, "coverage", 5 / 6),
+        ({"texts": ["特別休假。一。二。三。有幾天。"]}, "sentence_coverage", 3 / 6),
+        ({"texts": ["特別休\n假有幾天"]}, "coverage", 1.0),
+        ({"having": {}}, "coverage", 0.0),
+        ({"vector": [(1, 0.8)]}, "cosine_gap", 0.8 - 0.25),  # a library of one passage
+        ({"vector": [(n, 0.3) for n in range(1, 60)]}, "cosine_gap", 0.0),
     ],
 )
-def test_a_feature(changes: dict[str, object], name: str, expected: float) -> None:
+def test_a_feature(changes: dict[str, Any], name: str, expected: float) -> None:
     assert features(evidence(**changes))[name] == pytest.approx(expected)
 
 
+def test_rare_terms_count_more() -> None:
+    having = {"特别": 90, "量子": 0}  # folded, as the index has them
+    found = features(evidence(having=having, texts=["特別"]))["coverage"]
+    assert 0 < found < 0.4
+
+
+def test_a_library_of_one_passage_is_judged_like_a_large_one() -> None:
+    small = features(evidence(passages=1))
+    large = features(evidence(passages=10_000))
+    assert small["coverage"] == pytest.approx(large["coverage"])
+
+
 def test_without_vectors_only_words_count() -> None:
-    assert features(evidence(vector=[], cosine=None)).keys() == {
-        "coverage",
-        "best_coverage",
-        "bm25",
-        "bm25_gap",
-    }
+    assert features(evidence(vector=[])).keys() == {"coverage", "sentence_coverage", "verbatim"}
+
+
+@pytest.mark.parametrize("question", ["", "？", "a" * 100_000, "特別休假" * 25_000])
+def test_any_question_is_weighed(question: str) -> None:
+    found = features(evidence(question=question, texts=[ANSWER * 20, "b" * 600]))
+    assert all(0 <= value <= 1 for value in found.values())
 
 
 def test_the_rule_keeps_from_its_cut_on() -> None:

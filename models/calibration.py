@@ -1,5 +1,0 @@
-"""Temporary."""
-
-
-def find_calibration(key: str) -> None:
-    return None

@@ -1,0 +1,40 @@
+"""The calibration files: found by model key, whole, and of the right sign."""
+
+import math
+
+import pytest
+
+from gateway.core.relevance import decide
+from models.calibration import find_calibration
+from models.catalogue import MODELS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_build_of_a_model_has_its_figures(name: str) -> None:
+    model = MODELS[name]
+    for source in model.sources:
+        found = find_calibration(model.key(source))
+        assert found is not None
+        assert found.model_id == name
+        assert found.cosine_weight is not None
+        assert 0 < found.cosine_weight < 1
+        for means in (found.question_means, found.passage_means):
+            assert set(means) == {"zh", "ja", "en"}
+            for mean in means.values():
+                assert len(mean) == model.dimensions
+                assert 0.5 < math.hypot(*mean) < 1  # a mean of unit vectors that are all alike
+
+
+@pytest.mark.parametrize("key", ["keyword", "local:multilingual-e5-small@123/mean/query,passage"])
+def test_more_evidence_never_makes_a_passage_less_relevant(key: str) -> None:
+    found = find_calibration(key)
+    assert found is not None
+    for rule in (found.same_language, found.cross_language, found.vector_only):
+        assert all(weight > 0 for weight in rule.weights.values())
+        assert not decide({}, rule).is_relevant
+        assert decide(dict.fromkeys(rule.weights, 1.0), rule).is_relevant
+
+
+@pytest.mark.parametrize("key", ["", "other", "local:unknown@1/mean", "../keyword", "local:../x@1"])
+def test_what_was_never_measured(key: str) -> None:
+    assert find_calibration(key) is None
