@@ -1,7 +1,7 @@
 """LINE: signed webhooks in, the official SDK out.
 
 signature check: base64 HMAC-SHA256 of the raw body, compared in constant time
-redelivery: webhookEventId and message.id, each known for seven days
+redelivery: webhookEventId and message.id, each known for fourteen days
 ordering: one lane per user, group or room
 splitting unit: UTF-16 code units, 5,000 a message, 5 messages a call
 rate limit: 429 waits as told; a used-up monthly quota is a dead letter

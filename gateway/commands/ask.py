@@ -20,6 +20,7 @@ def register(commands: Commands) -> None:
     explain.add_argument("--channel", help=say("opt_channel"))
     explain.add_argument("--sender", help=say("opt_sender"))
     explain.add_argument("--conversation", help=say("opt_conversation"))
+    explain.add_argument("--for-ask", action="store_true", help=say("opt_for_ask"))
     letters = commands.add("dead-letter list", list_dead_letters)
     letters.add_argument("--limit", type=int, default=100)
 
@@ -45,6 +46,7 @@ async def explain_scope(options: argparse.Namespace) -> int:
         "channel": options.channel,
         "sender": options.sender,
         "conversation": options.conversation,
+        "is_chat": not options.for_ask,
     }
     async with operator(home_folder(options.home), language()) as gateway:
         told = await gateway.call("scope.explain", params, None)

@@ -43,19 +43,24 @@ async def init_home(options: argparse.Namespace) -> int:
     home = home_folder(options.home)
     make_home(home)
     lines = [say("home_made", path=str(home))]
-    password = environment(PASSWORD_VARIABLE) or secrets.token_urlsafe(12)
+    given = environment(PASSWORD_VARIABLE)
+    made = None if given else secrets.token_urlsafe(12)
     async with operator(home, language()) as gateway:
         people = await gateway.call("accounts.list", {}, None)
         if not people:
             params = {
                 "login": options.admin,
                 "display_name": options.admin,
-                "password": password,
+                "password": given or made,
                 "role": "admin",
             }
             await gateway.call("accounts.create", params, None)
-            lines.append(say("admin_made", login=options.admin, password=password))
-    return show(options, {"home": str(home), "new_admin": not people}, lines)
+            shown = made or f"→ {PASSWORD_VARIABLE}"  # what was given is known already
+            lines.append(say("admin_made", login=options.admin, password=shown))
+    told: dict[str, object] = {"home": str(home), "new_admin": not people}
+    if made is not None and not people:
+        told["admin_password"] = made
+    return show(options, told, lines)
 
 
 async def serve_home(options: argparse.Namespace) -> int:

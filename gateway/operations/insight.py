@@ -26,6 +26,7 @@ class ExplainRequest:
     channel: str | None = None  # "line" or "line/<account name>"
     sender: str | None = None
     conversation: str | None = None  # a group's id; without it the chat is 1:1
+    is_chat: bool = True  # an account with an agent: in web chat; false: by `ask` or a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Insight:
     async def _audience(self, request: ExplainRequest, side: AgentSide | None) -> Audience:
         if request.account is not None:
             account = await self._account(request.account)
+            if side is not None and not request.is_chat:
+                return Audience(AudienceKind.ACCOUNT_DOOR, account)
             kind = AudienceKind.DASHBOARD if side is None else AudienceKind.WEBCHAT
             return Audience(kind, account, is_direct=True)
         if request.channel is None:
@@ -162,5 +165,5 @@ def operations(
         ("knowledge.limits", "Tell the limits of uploads.", signed_in, Nothing),
         ("knowledge.embedding.status", "Tell whether meaning is searched.", signed_in, Nothing),
     )
-    runs = (insight.explain, listed, limits_of, embedding)
+    runs: tuple[Any, ...] = (insight.explain, listed, limits_of, embedding)
     return tuple(Operation(*row, run) for row, run in zip(rows, runs, strict=True))

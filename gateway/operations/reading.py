@@ -30,7 +30,10 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class HitView:
-    """One passage found. Raw lexical scores go to admins only (DESIGN section 8.9)."""
+    """One passage found. Raw scores, and what they could be reckoned from, go to admins only.
+
+    DESIGN section 8.9.
+    """
 
     chunk_id: str
     source_id: str
@@ -225,7 +228,7 @@ def _hit_view(hit: Hit, *, with_raw_scores: bool) -> HitView:
         hit.lexical_rank,
         hit.vector_rank,
         hit.lexical_score if with_raw_scores else None,
-        hit.cosine,
+        hit.cosine if with_raw_scores else None,
     )
 
 
