@@ -26,6 +26,7 @@ MOST_SOCKETS = 200  # of one account
 FRAMES, WITHIN_S = 30, 10.0  # of one socket
 HEARTBEAT_S = 30.0
 SEND_TIMEOUT_S = 20.0
+CHECKED_EVERY_S = 1.0
 SIGNED_OUT = 4401  # our own close code: do not come back without signing in
 MAIN = "main"
 
@@ -125,7 +126,9 @@ class ChatSockets:
         """A socket that does not read holds up nobody else, and itself not for long."""
         try:
             while (frame := await talk.seat.next()) is not None:
-                if frame.is_final and await self._caller(talk) is None:
+                if talk.is_check_due(frame, self._clock.monotonic()) and not await self._caller(
+                    talk
+                ):
                     await talk.sign_out()
                     return
                 async with asyncio.timeout(SEND_TIMEOUT_S):
@@ -164,6 +167,8 @@ class _Talk:
         self.conversation = conversation
         self.seat = Seat()
         self.language = account.language or language_of(request)
+        self._is_between = True  # two replies
+        self._checked_at_s = 0.0
         self._frames_at: deque[float] = deque(maxlen=FRAMES)
 
     def is_too_fast(self, now_s: float) -> bool:
@@ -173,6 +178,14 @@ class _Talk:
         if not is_too_fast:
             self._frames_at.append(now_s)
         return is_too_fast
+
+    def is_check_due(self, frame: Frame, now_s: float) -> bool:
+        """The session is asked for at a reply's first and last frame and once a second between."""
+        is_due = frame.is_final or self._is_between or now_s - self._checked_at_s >= CHECKED_EVERY_S
+        self._is_between = frame.is_final
+        if is_due:
+            self._checked_at_s = now_s
+        return is_due
 
     def tell(self, error: GatewayError) -> None:
         """An error as a frame."""

@@ -1,6 +1,7 @@
 """The one HTTP application: routes of all surfaces behind the same checks and headers."""
 
 import secrets
+import traceback
 from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
@@ -79,9 +80,16 @@ async def _guarded(request: web.Request, handler: Handler, request_id: str) -> w
         return error_response(GatewayError("http", code=code, reason=known.reason), language)
     except ConnectionError:  # whoever asked is gone: nobody to answer
         raise
-    except Exception:  # boundary: a bug in one request must not reach the sender, nor end us
-        log.exception("request crashed", request_id=request_id)
+    except Exception as bug:  # noqa: BLE001 - the boundary: a bug must not end us
+        # where, not what: a traceback's values and an error's words may be people's texts
+        what, at = type(bug).__name__, _place(bug)
+        log.error("request crashed", request_id=request_id, error=what, at=at)  # noqa: TRY400
         return error_response(GatewayError("crash"), language)
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-4:]))
 
 
 def error_response(error: GatewayError, language: str | None) -> web.Response:

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from gateway.catalogue import error_text
 from gateway.core.access import Account, Collection, Role
@@ -29,6 +30,8 @@ MOST_FILES = 20
 CHUNK_BYTES = 2**18
 FIELD_BYTES = 200
 OVERHEAD_BYTES = 2**20  # boundaries and headers of a whole request
+# what aiohttp's reader raises at a body that is no form, or not a whole one
+MALFORMED = (ValueError, AssertionError, HttpProcessingError, web.RequestPayloadError)
 ORIGINAL_HEADERS = {
     "Content-Type": "application/octet-stream",
     "X-Content-Type-Options": "nosniff",
@@ -76,7 +79,7 @@ class Uploads:
             reader = await request.multipart()
             collection = await self._collection(reader, account)
             answers = await self._all(reader, caller, account, collection)
-        except (ValueError, AssertionError, web.RequestPayloadError) as error:  # by the reader
+        except MALFORMED as error:
             raise InvalidRequestError(str(error), reason="multipart/form-data") from error
         if not answers:
             raise InvalidRequestError("upload", reason="file")
@@ -120,7 +123,7 @@ class Uploads:
         while (part := await reader.next()) is not None:
             if not isinstance(part, BodyPartReader) or part.name != "file":
                 raise InvalidRequestError("upload", reason="file")
-            name = title_of((part.filename or "").encode("utf-8", "replace").decode())
+            name = title_of(_file_name(part.filename or ""))
             if len(answers) == MOST_FILES:
                 many = InvalidRequestError("files", reason=f"file: 1–{MOST_FILES}")
                 answers.append(_refused(name, many, caller))
@@ -160,6 +163,13 @@ class Uploads:
             is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
             code = "store_full" if is_full else "store_unavailable"
             raise StoreError(str(error), code=code) from error
+
+
+def _file_name(name: str) -> str:
+    """Browsers send UTF-8 as it is; some programs send it percent-encoded."""
+    decoded = unquote(name)
+    is_encoded = name.isascii() and not decoded.isascii() and "\ufffd" not in decoded
+    return decoded if is_encoded else name.encode("utf-8", "replace").decode()
 
 
 def _nameless(folder: Path) -> BinaryIO:

@@ -1,0 +1,1 @@
+"""The surfaces, from outside."""

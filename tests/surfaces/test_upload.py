@@ -1,0 +1,150 @@
+"""Files in and out over HTTP."""
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import aiohttp
+import pytest
+
+from gateway.core.audit import AccessAction
+from tests.surfaces.serving import Person, ready, serving
+
+PATH = "/api/knowledge/upload"
+MIB = 2**20
+
+
+def form(collection: str, *files: tuple[str, bytes]) -> aiohttp.FormData:
+    made = aiohttp.FormData()
+    made.add_field("collection_id", collection)
+    for name, content in files:
+        made.add_field("file", io.BytesIO(content), filename=name)
+    return made
+
+
+async def sent(person: Person, data: Any) -> tuple[int, Any]:
+    async with person.post(PATH, data=data) as response:
+        return response.status, await response.json()
+
+
+async def test_each_file_has_an_answer_of_its_own(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        bike = "# 單車\n\n單車棚在地下二樓。".encode()
+        status, answer = await sent(
+            person,
+            form("handbook", ("單車.md", bike), ("again.md", bike), ("big.txt", b"x" * (MIB + 1))),
+        )
+        assert status == 200
+        added, existing, refused = answer["files"]
+        assert (added["status"], added["source"]["title"]) == ("added", "單車.md")
+        assert existing["status"] == "existing"
+        assert existing["source"]["id"] == added["source"]["id"]
+        assert (refused["status"], refused["code"]) == ("refused", "too_large")
+        assert refused["message"]
+        await ready(world.app, added["source"]["id"])
+        found = await person.rpc("knowledge.search", {"query": "單車棚在哪裡"})
+        assert found["hits"][0]["title"] == "單車.md"
+        assert list((home / "run").glob("tmp*")) == []
+
+
+async def test_at_most_twenty_files_are_taken(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        files = [(f"{n}.txt", f"文件 {n}".encode()) for n in range(22)]
+        _, answer = await sent(person, form("handbook", *files))
+        states = [each["status"] for each in answer["files"]]
+        assert states == ["added"] * 20 + ["refused"]
+
+
+ODD: list[tuple[str, Any, int, str]] = [
+    ("JSON", b"{}", 400, "invalid_request"),
+    ("no file", form("handbook"), 400, "invalid_request"),
+    ("of nobody's", form("nope", ("a.txt", b"a")), 404, "not_found"),
+    ("of another", form("salary", ("a.txt", b"a")), 404, "not_found"),
+    ("viewers only", form("products", ("a.txt", b"a")), 404, "not_found"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "status", "code"), ODD, ids=[row[0] for row in ODD])
+async def test_what_is_refused_as_a_whole(
+    template: Path, home: Path, name: str, data: Any, status: int, code: str
+) -> None:
+    login = "hr" if name in ("JSON", "no file") else "member"
+    if isinstance(data, aiohttp.FormData):  # a form can be sent once
+        files = () if name == "no file" else (("a.txt", b"a"),)
+        data = form({"of nobody's": "nope", "of another": "salary"}.get(name, "handbook"), *files)
+    async with serving(template, home) as world, world.person(login) as person:
+        found, answer = await sent(person, data)
+        assert (found, answer["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("cut", [10, 30, 180, 400])
+async def test_a_truncated_form_adds_nothing(template: Path, home: Path, cut: int) -> None:
+    lines = (
+        b'--B\r\nContent-Disposition: form-data; name="collection_id"\r\n\r\nhandbook\r\n',
+        b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n',
+        b"x" * 300,
+        b"\r\n--B--\r\n",
+    )
+    headers = {"Content-Type": "multipart/form-data; boundary=B"}
+    async with serving(template, home) as world, world.person("hr") as person:
+        body = b"".join(lines)[:cut]
+        async with person.post(PATH, data=body, headers=headers) as response:
+            assert response.status == 400
+            assert (await response.json())["error"]["code"] == "invalid_request"
+
+
+async def test_the_collection_comes_first(template: Path, home: Path) -> None:
+    made = aiohttp.FormData()
+    made.add_field("file", b"a", filename="a.txt")
+    made.add_field("collection_id", "handbook")
+    async with serving(template, home) as world, world.person("hr") as person:
+        assert (await sent(person, made))[0] == 400
+
+
+async def test_uploads_need_a_session_and_our_own_page(template: Path, home: Path) -> None:
+    async with serving(template, home) as world:
+        async with world.nobody() as person:
+            assert (await sent(person, form("handbook", ("a.txt", b"a"))))[0] == 401
+        async with world.person("hr") as person:
+            person.csrf = ""
+            assert (await sent(person, form("handbook", ("a.txt", b"a"))))[0] == 403
+
+
+async def test_an_original_is_downloaded_never_shown(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        sources = await person.rpc("knowledge.sources.list", {"collection": "salary"})
+        address = f"{world.url}/api/knowledge/sources/{sources[0]['id']}/original"
+        async with person.session.get(address) as response:
+            body, headers = await response.read(), response.headers
+        assert "薪資" in body.decode()
+        assert headers["Content-Type"] == "application/octet-stream"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Security-Policy"].startswith("sandbox")
+        kind, _, name = headers["Content-Disposition"].partition("; ")
+        assert kind == "attachment"
+        assert unquote(name.partition("''")[2]) == "薪資與考核辦法.md"
+        log = await world.app.store.audit.entries(None, 20)
+        assert any(
+            entry.action is AccessAction.DOWNLOAD and entry.results == (sources[0]["id"],)
+            for entry in log
+        )
+        async with world.person("member") as member:  # forbidden and missing look alike
+            answers = []
+            missing = f"{world.url}/api/knowledge/sources/nope/original"
+            for url in (address, missing):
+                async with member.session.get(url) as response:
+                    answers.append((response.status, await response.text()))
+            assert answers[0] == answers[1]
+            assert answers[0][0] == 404
+        async with world.nobody() as nobody, nobody.session.get(address) as response:
+            assert response.status == 401
+
+
+async def test_uploads_side_by_side_keep_apart(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        forms = [form("handbook", (f"{n}.txt", f"第 {n} 份".encode() * 5000)) for n in range(8)]
+        answers = await asyncio.gather(*(sent(person, each) for each in forms))
+        ids = {answer["files"][0]["source"]["id"] for _, answer in answers}
+        assert len(ids) == 8
