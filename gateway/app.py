@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import structlog
@@ -18,11 +17,13 @@ from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
 from gateway.app_operations import Operations, Seams, build_operations
+from gateway.app_upkeep import keep_up
 from gateway.app_web import WebParts, build_application
-from gateway.config import Config, GatewaySettings, load, section
+from gateway.config import Config, GatewaySettings, load, section, wrong
 from gateway.core.asking import reply_language
+from gateway.core.messages import InboundMessage
 from gateway.errors import ConfigError
-from gateway.inbox import InboxLanes, LaneOptions
+from gateway.inbox import InboxLanes, LaneOptions, LanguageOf
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
@@ -38,8 +39,7 @@ from gateway.turn import Asked, TurnRunner, TurnSettings
 
 log = structlog.get_logger()
 Channels = Mapping[tuple[str, str], Channel]
-DEDUPE_KEPT = timedelta(days=14)  # platforms redeliver for at most days; 7 is the promise
-UPKEEP_S = 600.0
+PLATFORMS = ("line",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class App:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.lanes.run(self.turns.run))
             tasks.create_task(self.sender.run())
-            upkeep = tasks.create_task(self._upkeep())
+            days = self.knowledge.switches.access_log_retention_days
+            upkeep = tasks.create_task(keep_up(self.store, self.home, self.clock, days))
             try:
                 await local.start()
                 chosen = self.settings.port if port is None else port
@@ -109,17 +110,6 @@ class App:
                 self.clock,
             )
         )
-
-    async def _upkeep(self) -> None:
-        """Forget old dedupe keys and access-log rows; write out the security audit."""
-        days = timedelta(days=self.knowledge.switches.access_log_retention_days)
-        while True:
-            now = self.clock.now()
-            await self.store.inbox.purge(now - DEDUPE_KEPT)
-            await self.store.audit.purge(now - days)
-            while await self.store.audit.export(self.home / "security_audit.jsonl"):
-                continue  # a batch at a time
-            await asyncio.sleep(UPKEEP_S)
 
 
 @asynccontextmanager
@@ -181,7 +171,11 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.channels,
         clock,
         ids,
-        LaneOptions(concurrency=settings.max_concurrent_turns, lane_limit=settings.lane_limit),
+        LaneOptions(
+            concurrency=settings.max_concurrent_turns,
+            lane_limit=settings.lane_limit,
+            language_of=_language_of(scopes, settings.language),
+        ),
     )
     seams = Seams(
         opened.shelves,
@@ -192,6 +186,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.knowledge.limits,
         settings.session_days,
         settings.default_agent,
+        opened.knowledge.switches.enabled,
         clock,
         ids,
     )
@@ -232,6 +227,16 @@ def _turns(
     return TurnRunner(scopes, files, reader, opened.models, store.turns, sender, clock, settings)
 
 
+def _language_of(scopes: ScopeService, default: str) -> LanguageOf:
+    """For the busy sentence and the apology: as the turn itself would choose."""
+
+    async def language_of(message: InboundMessage) -> str | None:
+        audience = await scopes.audience(message)
+        return reply_language(audience.account, message.language, message.text, default)
+
+    return language_of
+
+
 def _answering(turns: TurnRunner, clock: Clock, ids: Ids) -> Answer:
     """The turn without a channel, for `chat.ask`; each question is a conversation of its own."""
 
@@ -267,6 +272,8 @@ def build_channels(config: Config) -> dict[tuple[str, str], Channel]:
     """One channel an account of a platform; ConfigError names a wrong key."""
     channels: dict[tuple[str, str], Channel] = {}
     for platform, accounts in config.channels.items():
+        if platform not in PLATFORMS:
+            raise wrong(f"channels.{platform}", f"unknown; known: {', '.join(PLATFORMS)}")
         for name, table in accounts.items():
             settings = section(LineSettings, {"name": name, **table}, f"channels.{platform}.{name}")
             channels[platform, name] = LineChannel(settings)

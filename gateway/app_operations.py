@@ -25,6 +25,7 @@ class Seams:
     limits: KnowledgeLimits
     session_days: int
     default_agent: str
+    is_open: bool  # [knowledge] enabled
     clock: Clock
     ids: Ids
 
@@ -49,6 +50,7 @@ def build_operations(seams: Seams) -> Operations:
         clock=clock,
         ids=seams.ids,
         limits=seams.limits,
+        is_open=seams.is_open,
     )
     keeping = library.Keeping(
         desk=desk,

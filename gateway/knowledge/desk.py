@@ -50,7 +50,9 @@ class Desk:
         clock: Clock,
         ids: Ids,
         limits: KnowledgeLimits,
+        is_open: bool = True,
     ) -> None:
+        """`is_open` false ([knowledge] enabled) refuses everything (FEATURES A29)."""
         self._collections = collections
         self._grants = grants
         self._scopes = scopes
@@ -58,9 +60,11 @@ class Desk:
         self._clock = clock
         self._ids = ids
         self._limits = limits
+        self._is_open = is_open
 
     async def scope(self, account: Account) -> Scope:
         """What this account may read in the dashboard, no agent involved."""
+        self._check_open()
         return await self._scopes.scope(
             Audience(AudienceKind.DASHBOARD, account, is_direct=True), None
         )
@@ -91,6 +95,7 @@ class Desk:
 
     async def require(self, account: Account, reference: str, least: Role) -> Collection:
         """Find a collection by id or slug; absent and forbidden are the same NotFoundError."""
+        self._check_open()
         found = await self._collections.find(reference)
         collection = found or await self._collections.find_by_slug(reference)
         role = None if collection is None else await self.role(account, collection.id)
@@ -110,6 +115,7 @@ class Desk:
         self, account: Account, name: str, slug: str, sensitivity: Sensitivity, description: str
     ) -> Collection:
         """Make a collection that only its creator reads; the caller checked managers."""
+        self._check_open()
         if not name.strip() or len(name) > NAME_CHARS:
             raise InvalidRequestError("name", reason=f"name: 1 to {NAME_CHARS} characters")
         new_id = self._ids.new()
@@ -180,6 +186,10 @@ class Desk:
         saved = await self._grants.replace(collection.id, grants, version=version)
         await self._event("knowledge_acl_changed", account, collection)
         return saved
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise GatewayError("knowledge is off", code="knowledge_disabled")
 
     async def _event(self, name: str, account: Account, collection: Collection) -> None:
         await self._audit.event(

@@ -239,3 +239,37 @@ def test_passwords_are_hashed_and_stand_nowhere_in_the_home(shutten: CommandLine
         dump = "\n".join(database.iterdump())
     database.close()
     assert "argon2id" in dump
+
+
+def test_a_switched_off_library_answers_nobody(stocked: CommandLine) -> None:
+    config = stocked.home / "config.toml"
+    text = config.read_text("utf-8")
+    config.write_text(
+        text.replace(
+            "[knowledge.embedding]", "[knowledge]\nenabled = false\n[knowledge.embedding]"
+        ),
+        "utf-8",
+    )
+    for command in (["search", "特別休假"], ["knowledge", "list"], ["knowledge", "sources", "x"]):
+        ran = stocked(*command, "--as", "anna")
+        assert (ran.code, "knowledge_disabled" in ran.err) == (1, True), command
+    assert "七日" not in stocked.ok("ask", QUESTION, "--as", "anna", "--agent", "helper").out
+
+
+def test_a_platform_nobody_knows_stops_the_start(shutten: CommandLine) -> None:
+    with (shutten.home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write('\n[channels.carrier-pigeon.main]\nagent = "helper"\n')
+    ran = shutten("serve")
+    assert (ran.code, "channels.carrier-pigeon" in ran.err) == (1, True)
+
+
+async def test_a_chore_that_fails_does_not_end_the_gateway(stocked: CommandLine) -> None:
+    (stocked.home / "security_audit.jsonl").mkdir()
+    async with stocked.serving():
+        stocked.ok("user", "add", "carol")
+        stocked.ok("user", "list")
+    (stocked.home / "security_audit.jsonl").rmdir()
+    async with stocked.serving():
+        audit = stocked.home / "security_audit.jsonl"
+        while not (audit.exists() and "account_created" in audit.read_text("utf-8")):
+            await asyncio.sleep(0.05)
