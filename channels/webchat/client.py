@@ -26,6 +26,11 @@ class Seat:
         self._news = asyncio.Event()
         self._is_closed = False
 
+    @property
+    def waiting(self) -> tuple[Frame, ...]:
+        """What the socket has not taken yet."""
+        return tuple(self._waiting)
+
     def put(self, frame: Frame) -> None:
         """Lay a frame before the socket; one that never reads loses its seat."""
         waiting = len(self._waiting)

@@ -4,6 +4,8 @@ A new channel joins by one more `Case`; its package's docstring states the rows.
 """
 
 import importlib
+import itertools
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +15,9 @@ from typing import Any
 import pytest
 
 from channels.line.channel import LineChannel, LineSettings
+from channels.webchat.channel import WebChatChannel
+from channels.webchat.client import Seat
+from channels.webchat.parse import Entry
 from gateway.core.messages import (
     Conversation,
     Delivered,
@@ -83,6 +88,31 @@ async def line() -> AsyncIterator[Platform]:
     assert simulator.violations == []
 
 
+@asynccontextmanager
+async def webchat() -> AsyncIterator[Platform]:
+    channel, seat = WebChatChannel(), Seat()
+    channel.hub.join(seat, PERSON)
+    numbers = itertools.count()
+
+    def sealed(text: str, conversation: str) -> tuple[Mapping[str, str], bytes]:
+        entry = Entry(PERSON, "helper", conversation, f"frame {next(numbers)}", text)
+        return channel.seal(entry)
+
+    def arrived() -> list[tuple[str, tuple[str, ...]]]:
+        frames = [json.loads(frame.text) for frame in seat.waiting]
+        return [(PERSON, (frame["text"],)) for frame in frames]
+
+    yield Platform(
+        channel=channel,
+        direct=lambda text: sealed(text, "main"),
+        in_group=lambda text: sealed(text, "another"),
+        arrived=arrived,
+        rate_limited=lambda _: None,
+        handle=lambda: None,
+    )
+    await channel.close()
+
+
 @dataclass(frozen=True)
 class Case:
     """A channel's package, how to run it, and what it promises to carry."""
@@ -90,10 +120,23 @@ class Case:
     package: str
     platform: Callable[[], AbstractAsyncContextManager[Platform]]
     limits: Limits
+    has_platform: bool = True  # our own page: no groups, no rate of somebody else's, no footer
 
 
-CASES = [Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200))]
+CASES = [
+    Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200)),
+    Case(
+        "channels.webchat",
+        webchat,
+        Limits(Unit.CODE_POINTS, 100_000, 1, 0, has_markdown=True),
+        has_platform=False,
+    ),
+]
+OF_PLATFORMS = [case for case in CASES if case.has_platform]
 each_channel = pytest.mark.parametrize("case", CASES, ids=[case.package for case in CASES])
+each_platform = pytest.mark.parametrize(
+    "case", OF_PLATFORMS, ids=[case.package for case in OF_PLATFORMS]
+)
 UNITS: dict[Unit, Callable[[str], int]] = {
     Unit.CODE_POINTS: len,
     Unit.UTF16: lambda text: len(text.encode("utf-16-le")) // 2,
@@ -185,7 +228,7 @@ async def test_splitting_unit_is_what_the_platform_takes(case: Case) -> None:
         assert len(platform.arrived()) == 1
 
 
-@each_channel
+@each_platform
 async def test_rate_limit_waits_as_told(case: Case) -> None:
     async with case.platform() as platform:
         platform.rate_limited(7.0)
@@ -198,7 +241,7 @@ async def test_rate_limit_waits_as_told(case: Case) -> None:
         )
 
 
-@each_channel
+@each_platform
 async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
     async with case.platform() as platform:
         [direct] = platform.channel.parse(*platform.direct("hello"), NOW)
@@ -211,7 +254,7 @@ async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
         assert group.sender is None
 
 
-@each_channel
+@each_platform
 async def test_footer_fits_a_part(case: Case) -> None:
     async with case.platform() as platform:
         limits = platform.channel.limits
@@ -230,6 +273,14 @@ async def test_a_one_time_handle_is_used_while_it_is_young_only(case: Case) -> N
         outcome = await platform.channel.send(call, platform.channel.method(call, NOW))
         assert isinstance(outcome, Delivered)
         assert platform.arrived() == [(PERSON, ("hello",))]
+
+
+async def test_our_own_page_names_the_account_that_is_signed_in() -> None:
+    async with webchat() as platform:
+        [message] = platform.channel.parse(*platform.direct("hello"), NOW)
+        assert message.conversation.is_direct
+        assert (message.sender, message.account_id) == (None, PERSON)
+        assert message.conversation.id.startswith(f"{PERSON}.")
 
 
 def fits(channel: LineChannel) -> Channel:
