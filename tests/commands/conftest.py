@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +129,13 @@ def stocked_home(new_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     )
     assert added.json[0]["source"]["state"] == "ready"
     return shutten.home
+
+
+async def eventually(check: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    """Wait until what another process does has been done."""
+    async with asyncio.timeout(timeout_s):
+        while not check():  # noqa: ASYNC110 - another process sets no event of ours
+            await asyncio.sleep(0.05)
 
 
 def copy(home: Path, folder: Path) -> Path:

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from gateway.commands.parser import parser
-from tests.commands.conftest import PASSWORD, CommandLine
+from tests.commands.conftest import PASSWORD, CommandLine, eventually
 from tests.simulators.line import LineSimulator
 
 ANNA, STRANGER = "U" + "a" * 32, "U" + "b" * 32
@@ -271,5 +271,4 @@ async def test_a_chore_that_fails_does_not_end_the_gateway(stocked: CommandLine)
     (stocked.home / "security_audit.jsonl").rmdir()
     async with stocked.serving():
         audit = stocked.home / "security_audit.jsonl"
-        while not (audit.exists() and "account_created" in audit.read_text("utf-8")):
-            await asyncio.sleep(0.05)
+        await eventually(lambda: audit.exists() and "account_created" in audit.read_text("utf-8"))
