@@ -48,7 +48,6 @@ def _rewrite(
         words = draft[at : group[0].start].rstrip(marks.BLANKS)
         # `days【1】` as `days[1]` would read as an index
         lead = draft[at + len(words) : group[0].start] or " " * group[0].is_glued
-        at += len(words)
         shown: list[str] = []
         for mark in group:
             kept = [n for n in mark.numbers if n in presented]

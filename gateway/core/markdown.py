@@ -19,7 +19,7 @@ _PARAGRAPH_BREAK = re.compile(r"\n[ \t\r]*+\n")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block from `start` of its opening line to `end` after its closing line.
+    """A fenced block from `start` of its opening line to `end` of its closing line.
 
     The code stands in `inner_start` to `inner_end`; an unclosed block ends where its code ends.
     """
@@ -40,7 +40,7 @@ def fences(text: str) -> tuple[Fence, ...]:
         if opener is None:
             opener = line if _opens(line) else None
         elif _closes(opener, line):
-            found.append(_fence(opener, line.start(), min(line.end() + 1, len(text))))
+            found.append(_fence(opener, line.start(), line.end()))
             opener = None
     if opener is not None:
         found.append(_fence(opener, len(text), len(text)))

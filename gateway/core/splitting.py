@@ -87,9 +87,8 @@ def _closed(body: str) -> str:
 
 def _with_footer(parts: list[str], footer: str, limits: Limits) -> tuple[str, ...]:
     last = _join(*parts[-1:], footer)
-    if units(last, limits.unit) <= limits.part_units:
-        return tuple(filter(None, (*parts[:-1], last)))
-    return (*parts, footer)
+    fits = units(last, limits.unit) <= limits.part_units
+    return tuple(filter(None, (*parts[:-1], last) if fits else (*parts, footer)))
 
 
 def _join(*texts: str) -> str:
@@ -126,7 +125,7 @@ class _Cutter:
         head = f"{around.opening}\n" if around else ""
         room -= self._size(head)
         rest = self._body[at:]
-        if len(rest) <= room and self._size(rest) <= room:
+        if self._size(rest) <= room:
             return head + rest, len(self._body)
         cut, tail = self._border(at, room), ""
         around = self._fence_around(cut)
@@ -154,7 +153,7 @@ class _Cutter:
         """Where the text goes on: without the blanks of the cut and a closing line that is done."""
         at = self._skip(cut)
         for fence in self._fences:
-            if fence.start < cut and fence.inner_end <= at < fence.end:
+            if fence.inner_end <= at < fence.end:
                 return self._skip(fence.end)
         return at
 
@@ -168,7 +167,7 @@ class _Cutter:
 def _best_cut(text: str, at: int, room: int, unit: Unit) -> int:
     ends = _grapheme_ends(text, at, room, unit)
     if not ends:
-        return at + _code_points(text[at : at + max(0, room)], room, unit)
+        return _code_point_end(text, at, room, unit)
     limit = ends[-1]
     half = (at + limit) // 2
     allowed = set(ends)
@@ -182,16 +181,15 @@ def _best_cut(text: str, at: int, room: int, unit: Unit) -> int:
 
 def _grapheme_ends(text: str, at: int, room: int, unit: Unit) -> list[int]:
     """Where the graphemes end that fit; one code point further is read to see the last whole."""
-    graphemes = _GRAPHEME.findall(text, at, at + max(0, room) + 1)
+    graphemes = _GRAPHEME.findall(text, at, at + room + 1)
     sizes = list(accumulate(units(grapheme, unit) for grapheme in graphemes))
     ends = accumulate(map(len, graphemes), initial=at)
     return list(islice(ends, 1, 1 + bisect_right(sizes, room)))
 
 
-def _code_points(text: str, room: int, unit: Unit) -> int:
-    """How many code points fit: for one grapheme too long for a part."""
-    for count, char in enumerate(text):
-        room -= units(char, unit)
-        if room < 0:
-            return count
-    return len(text)
+def _code_point_end(text: str, at: int, room: int, unit: Unit) -> int:
+    """Where the code points end that fit: for one grapheme too long for a part."""
+    while at < len(text) and units(text[at], unit) <= room:
+        room -= units(text[at], unit)
+        at += 1
+    return at

@@ -150,7 +150,7 @@ NOT_MARKS = {
     "official number": "國發〔2024〕5號",
     "official number with an ordinal": "台字[2003]第 12 號",
     "official number, simplified": "国发〔2024〕第5号",
-    "letters": "[a] [1a] [a1]",
+    "letters": "[a] [1a] [a1] [1X2]",
     "empty brackets": "[] 【】 [ ]",
     "open bracket": "[1",
     "closed only": "1]",
@@ -170,6 +170,7 @@ DROPPED = {
     "out of range": ("七日[7]。", "七日。", [], 1),
     "with its leading blank": ("seven days [7].", "seven days.", [], 1),
     "with all its leading blanks": ("seven days \u3000\t[7].", "seven days.", [], 1),
+    "after a capital letter": ("X [9]", "X", [], 1),
     "zero": ("七日[0]。", "七日。", [], 1),
     "only one member": ("七日[1, 7]。", "七日[1]。", [1], 1),
     "the first member": ("七日 [7, 1]。", "七日 [1]。", [1], 1),
@@ -212,6 +213,11 @@ DROPPED = {
 )
 def test_what_was_not_presented_goes(draft: str, text: str, cited: list[int], dropped: int) -> None:
     assert checked(draft) == (text, cited, dropped)
+
+
+def test_numbers_of_nine_digits_are_looked_up() -> None:
+    assert rewrite("七日[999999999]。", {999_999_999: passage(1)}).text == "七日[999999999]。"
+    assert rewrite("七日[9999999999]。", {9_999_999_999: passage(1)}).text == "七日。"
 
 
 def test_nothing_presented_means_nothing_cited() -> None:

@@ -73,6 +73,7 @@ SHORT = {
     "body alone": ("七日。", "", ("七日。",)),
     "footer alone": ("", FOOTER, (FOOTER,)),
     "both": ("七日。", FOOTER, (f"七日。\n\n{FOOTER}",)),
+    "letters at the ends": ("X七日X", "X", ("X七日X\n\nX",)),
     "blank ends": ("\n\n  七日。 \n", f"{FOOTER}\n", (f"  七日。\n\n{FOOTER}",)),
     "carriage returns": ("七日\r\n八日\r九日", "", ("七日\n八日\n九日",)),
     "lone surrogate": ("七\ud83d日", "\udc00", ("七\ufffd日\n\n\ufffd",)),
@@ -96,7 +97,9 @@ def test_a_part_may_be_full_to_the_last_unit(unit: Unit) -> None:
     assert split(body, "F", limits(size - 1, unit=unit), NOTICE) == (body, "F")
     alone = units(body, unit)
     assert split(body, "", limits(alone, unit=unit), NOTICE) == (body,)
-    assert len(split(body, "", limits(alone - 1, unit=unit), NOTICE)) == 2
+    parts = split(body, "", limits(alone - 1, unit=unit), NOTICE)
+    assert len(parts) == 2
+    assert all(0 < units(part, unit) < alone for part in parts)
 
 
 # ---------------------------------------------------------------- where cuts fall
@@ -126,7 +129,9 @@ CUTS = {
     "full-width blank": ("aaaa\u3000bbbb", 6, ("aaaa", "bbbb")),
     "between CJK letters": ("一二三四五", 3, ("一二三", "四五")),
     "not inside a Latin word": ("一二三abcde", 6, ("一二三", "abcde")),
-    "not inside a number": ("abcde12三四", 7, ("abcde12", "三四")),
+    "before a CJK letter": ("abcde三(bcdefg", 8, ("abcde", "三(bcdefg")),
+    "after a CJK letter": ("abc三cdefgh", 8, ("abc三", "cdefgh")),
+    "not inside a number": ("abcd三12345", 8, ("abcd三", "12345")),
     "no better place": ("abcdefgh", 5, ("abcde", "fgh")),
     "blanks at the cut": ("aaaa   \n  \n bb", 7, ("aaaa", " bb")),
     "blanks inside a line": ("aaaa      bb", 7, ("aaaa", "bb")),
@@ -198,11 +203,18 @@ def test_code_over_three_parts_keeps_its_marker_and_indentation() -> None:
     assert [line for part in parts for line in part.split("\n")[1:-1]] == lines
 
 
-def test_a_cut_in_an_opening_line_moves_before_it() -> None:
-    body = "a" * 150 + "\n``` py\n" + "b" * 150 + "\n```"
-    for size in range(150, 160):
-        first, *_ = split(body, "", limits(size), NOTICE)
-        assert first == "a" * 150
+@pytest.mark.parametrize("size", range(150, 190))
+def test_code_that_begins_at_a_cut_begins_whole(size: int) -> None:
+    body = "a" * 150 + "\n```py\n" + "b = 1\n" * 40 + "```"
+    parts = split(body, "", limits(size, parts=20), NOTICE)
+    assert all(is_closed(part) for part in parts)
+    assert all(units(part, Unit.UTF16) <= size for part in parts)
+    if size < 150 + len("\n```py\nb = 1\n```"):
+        assert parts[0] == "a" * 150
+    else:
+        assert parts[0].startswith("a" * 150 + "\n```py\nb = 1")
+    assert "".join(parts).count("b = 1") == 40
+    assert all(part.startswith("```py\nb = 1\n") for part in parts[1:])
 
 
 @pytest.mark.parametrize("size", range(72, 90))
@@ -211,8 +223,18 @@ def test_a_closing_line_is_neither_cut_nor_repeated(size: int) -> None:
     parts = split(body, "", limits(size), NOTICE)
     assert "".join(parts).count("b") == "".join(parts).count("a") == 68
     assert all(is_closed(part) for part in parts)
+    assert all(units(part, Unit.UTF16) <= size for part in parts)
     assert "```\n```" not in "".join(parts)
     assert set(parts[-1]) == {"a"}
+    whole = "```\n" + "b" * 68 + "\n```"
+    assert (parts[0] == whole) == (size >= len(whole))
+
+
+@pytest.mark.parametrize(("size", "is_reopened"), [(71, False), (72, True)])
+def test_a_fence_takes_at_most_an_eighth_of_a_part(size: int, is_reopened: bool) -> None:
+    body = "```py\n" + "b = 1\n" * 20 + "```"  # the two lines have 8 characters
+    first, *_ = split(body, "", limits(size), NOTICE)
+    assert is_closed(first) == is_reopened
 
 
 def test_a_fence_with_a_long_opening_line_is_plain_text() -> None:
@@ -228,20 +250,27 @@ def is_closed(text: str) -> bool:
 # ---------------------------------------------------------------- too long
 
 
+def numbered(first: int, last: int) -> str:
+    return "".join(f"第{n:02}句話。" for n in range(first, last))
+
+
 def test_a_body_over_all_parts_is_cut_with_a_notice() -> None:
-    parts = split("一二三四五。" * 20, FOOTER, limits(40, parts=3), NOTICE)
+    parts = split(numbered(0, 20), FOOTER, limits(40, parts=3), NOTICE)
     assert parts == (
-        "一二三四五。" * 6,
-        "一二三四五。" * 6,
-        f"一二三四五。一二三四五。\n\n{NOTICE}\n\n{FOOTER}",
+        numbered(0, 6),
+        numbered(6, 12),
+        f"{numbered(12, 14)}\n\n{NOTICE}\n\n{FOOTER}",
     )
 
 
 def test_calls_multiply_parts() -> None:
-    body = "一二三四五。" * 20
-    assert len(split(body, "", limits(12, parts=2, calls=3), NOTICE)) == 6
-    assert split(body, "", limits(12, parts=2, calls=5), NOTICE) == ("一二三四五。" * 2,) * 10
-    assert split(body, "", limits(12, parts=3, calls=3), "N")[-1] == "一二三四五。\n\nN"
+    body = numbered(0, 20)
+    pairs = tuple(numbered(n, n + 2) for n in range(0, 20, 2))
+    assert split(body, "", limits(12, parts=2, calls=5), NOTICE) == pairs
+    assert split(body, "", limits(12, parts=3, calls=3), "N") == (
+        *pairs[:8],
+        f"{numbered(16, 17)}\n\nN",
+    )
 
 
 def test_a_body_that_fits_gives_way_to_the_footer() -> None:
