@@ -96,6 +96,9 @@ class WorkerPool:
                 self._wake()  # somebody else may try, and learns why it fails
         worker.is_surplus = is_surplus
         self._workers.add(worker)
+        if self._is_closed:
+            self._part(worker)
+            raise WorkerLost("closed")
         log.info("embedding_worker_started", pid=worker.pid, surplus=is_surplus)
         return worker
 

@@ -6,11 +6,25 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
 
 from models.files import MODEL_FILE, TOKENIZER_FILE
 from models.tokenizer import Tokenizer
 
 Vector = NDArray[np.float32]
+# What loading or running a model may raise; the runtime's own have no common class but Exception.
+FAILURES = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    runtime_errors.Fail,
+    runtime_errors.InvalidArgument,
+    runtime_errors.InvalidGraph,
+    runtime_errors.InvalidProtobuf,
+    runtime_errors.NoSuchFile,
+    runtime_errors.NotImplemented,
+    runtime_errors.RuntimeException,
+)
 # By kind (models/frames.py); without them the model ranks badly. The blank that follows stands in
 # the text's own first piece.
 PREFIXES = ("query:", "passage:")

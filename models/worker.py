@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from models.frames import FAILED, QUERY, READY, REPLY, REQUEST, VECTOR
-from models.session import EmbeddingSession
+from models.session import FAILURES, EmbeddingSession
 
 _PR_SET_PDEATHSIG = 1
 
@@ -21,26 +21,27 @@ def main(descriptor: int, folder: Path, parent: int) -> int:
         try:
             session = EmbeddingSession(folder)
             session.embed(QUERY, "")  # the first run is slow; a question must not pay for it
-        except (OSError, RuntimeError, ValueError) as error:
+        except FAILURES as error:
             _reply(connection, 0, FAILED, type(error).__name__.encode())
             return 1
-        _reply(connection, 0, READY, b"")
-        while header := _receive(connection, REQUEST.size):
-            number, kind, size = REQUEST.unpack(header)
-            text = _receive(connection, size).decode()
-            _answer(connection, session, number, kind, text)
+        try:
+            _serve(connection, session)
+        except (BrokenPipeError, ConnectionResetError):
+            return 0  # the gateway let us go while we worked for nobody
     return 0
 
 
-def _answer(
-    connection: socket.socket, session: EmbeddingSession, number: int, kind: int, text: str
-) -> None:
-    try:
-        vector = session.embed(kind, text)
-    except (RuntimeError, ValueError) as error:
-        _reply(connection, number, FAILED, type(error).__name__.encode())
-    else:
-        _reply(connection, number, VECTOR, vector.tobytes())
+def _serve(connection: socket.socket, session: EmbeddingSession) -> None:
+    _reply(connection, 0, READY, b"")
+    while header := _receive(connection, REQUEST.size):
+        number, kind, size = REQUEST.unpack(header)
+        text = _receive(connection, size).decode()
+        try:
+            vector = session.embed(kind, text)
+        except FAILURES as error:
+            _reply(connection, number, FAILED, type(error).__name__.encode())
+        else:
+            _reply(connection, number, VECTOR, vector.tobytes())
 
 
 def _reply(connection: socket.socket, number: int, status: int, body: bytes) -> None:
