@@ -165,18 +165,12 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     files = AgentFolder(opened.home / "agents", store.agents)
     sender = OutboxSender(store.outbox, store.inbox, opened.channels, clock, SendingOptions())
     turns = _turns(opened, scopes, files, sender, clock)
-    lanes = InboxLanes(
-        store.inbox,
-        sender,
-        opened.channels,
-        clock,
-        ids,
-        LaneOptions(
-            concurrency=settings.max_concurrent_turns,
-            lane_limit=settings.lane_limit,
-            language_of=_language_of(scopes, settings.language),
-        ),
+    options = LaneOptions(
+        concurrency=settings.max_concurrent_turns,
+        lane_limit=settings.lane_limit,
+        language_of=_language_of(scopes, settings.language),
     )
+    lanes = InboxLanes(store.inbox, sender, opened.channels, clock, ids, options)
     seams = Seams(
         opened.shelves,
         scopes,

@@ -42,16 +42,7 @@ class Operations:
 def build_operations(seams: Seams) -> Operations:
     """Every operation, by name."""
     store, clock = seams.shelves.store, seams.clock
-    desk = Desk(
-        collections=store.collections,
-        grants=store.grants,
-        scopes=seams.scopes,
-        audit=store.audit,
-        clock=clock,
-        ids=seams.ids,
-        limits=seams.limits,
-        is_open=seams.is_open,
-    )
+    desk = _desk(seams)
     keeping = library.Keeping(
         desk=desk,
         library=seams.shelves.library,
@@ -81,6 +72,20 @@ def build_operations(seams: Seams) -> Operations:
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
     )
     return Operations(Registry(rows), desk, talking)
+
+
+def _desk(seams: Seams) -> Desk:
+    store = seams.shelves.store
+    return Desk(
+        collections=store.collections,
+        grants=store.grants,
+        scopes=seams.scopes,
+        audit=store.audit,
+        clock=seams.clock,
+        ids=seams.ids,
+        limits=seams.limits,
+        is_open=seams.is_open,
+    )
 
 
 def _people(seams: Seams) -> people.People:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, FilePayload, Page, expect
 
 from tests.surfaces.serving import World, operate, serving
 
@@ -110,8 +110,8 @@ async def test_a_newcomer_adds_a_document_and_asks_about_it(
         text = "# 停車場辦法\n\n員工停車位每月租金為八百元，每年三月抽籤一次。\n".encode()
         await panel.locator("input[type=file]").set_input_files(
             [
-                {"name": "停車場辦法.md", "mimeType": "text/markdown", "buffer": text},
-                {"name": "空.txt", "mimeType": "text/plain", "buffer": b""},
+                FilePayload(name="停車場辦法.md", mimeType="text/markdown", buffer=text),
+                FilePayload(name="空.txt", mimeType="text/plain", buffer=b""),
             ]
         )
         row = panel.locator(".files li", has_text="停車場辦法.md")
