@@ -39,12 +39,15 @@ class WorkerPool:
 
     async def take(self, *, is_urgent: bool) -> WorkerProcess:
         """A worker for one text; give it back. Raises WorkerLost when none can be started."""
+        queue = self._urgent if is_urgent else self._patient
+        put = queue.append
         while not self._is_closed:
             if self._free and not (self._urgent and not is_urgent):
                 return self._lend()
             if self._may_start(is_urgent=is_urgent):
                 return await self._started()
-            await self._turn(self._urgent if is_urgent else self._patient)
+            await self._turn(queue, put)
+            put = queue.appendleft  # somebody was quicker: the place in the queue stays
         raise WorkerLost("closed")
 
     def give(self, worker: WorkerProcess, *, is_broken: bool = False) -> None:
@@ -102,9 +105,13 @@ class WorkerPool:
         log.info("embedding_worker_started", pid=worker.pid, surplus=is_surplus)
         return worker
 
-    async def _turn(self, queue: deque[asyncio.Future[None]]) -> None:
+    async def _turn(
+        self,
+        queue: deque[asyncio.Future[None]],
+        put: Callable[[asyncio.Future[None]], None],
+    ) -> None:
         turn = asyncio.get_running_loop().create_future()
-        queue.append(turn)
+        put(turn)
         try:
             await turn
         except asyncio.CancelledError:
