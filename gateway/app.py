@@ -165,11 +165,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     files = AgentFolder(opened.home / "agents", store.agents)
     sender = OutboxSender(store.outbox, store.inbox, opened.channels, clock, SendingOptions())
     turns = _turns(opened, scopes, files, sender, clock)
-    options = LaneOptions(
-        concurrency=settings.max_concurrent_turns,
-        lane_limit=settings.lane_limit,
-        language_of=_language_of(scopes, settings.language),
-    )
+    options = _lane_options(settings, scopes)
     lanes = InboxLanes(store.inbox, sender, opened.channels, clock, ids, options)
     seams = Seams(
         opened.shelves,
@@ -198,6 +194,14 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         sender,
         turns,
         clock,
+    )
+
+
+def _lane_options(settings: GatewaySettings, scopes: ScopeService) -> LaneOptions:
+    return LaneOptions(
+        concurrency=settings.max_concurrent_turns,
+        lane_limit=settings.lane_limit,
+        language_of=_language_of(scopes, settings.language),
     )
 
 
