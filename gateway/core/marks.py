@@ -67,10 +67,10 @@ class _Scan:
             is_glued = self._is_glued(token.start())
             if token["mark"] is None:
                 self._bracket(token, is_glued=is_glued)
-            elif is_glued and _PLAIN.fullmatch(token[0]):
+            elif is_glued and _PLAIN.fullmatch(token["mark"]):
                 self._index_end = token.end()
             elif not _is_quoted(token) and not _is_link(token):
-                yield Mark(token.start(), token.end(), _numbers(token[0]), is_glued)
+                yield Mark(token.start(), token.end(), _numbers(token["mark"]), is_glued)
 
     def _is_glued(self, at: int) -> bool:
         before = self._text[at - 1 : at]
@@ -89,7 +89,7 @@ class _Scan:
 def _is_quoted(token: re.Match[str]) -> bool:
     if token.string[token.start() - 1 : token.start()] == "第":
         return True
-    is_year = _YEAR.fullmatch(token[0]) is not None
+    is_year = _YEAR.fullmatch(token["mark"]) is not None
     return is_year and _DOCUMENT_NUMBER.match(token.string, token.end()) is not None
 
 
@@ -111,7 +111,8 @@ def _numbers(mark: str) -> tuple[int, ...]:
         if part["dash"]:
             is_range = True
             continue
-        number = int(part[0]) if len(part[0]) <= _MAX_DIGITS else _FAR
+        digits = part["number"]
+        number = int(digits) if len(digits) <= _MAX_DIGITS else _FAR
         spans.append((spans[-1][1] if is_range else number, number))
         is_range = False
     return tuple(dict.fromkeys(chain.from_iterable(map(_written_out, spans))))

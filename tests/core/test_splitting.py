@@ -230,6 +230,26 @@ def test_a_closing_line_is_neither_cut_nor_repeated(size: int) -> None:
     assert (parts[0] == whole) == (size >= len(whole))
 
 
+@pytest.mark.parametrize("size", range(72, 90))
+def test_a_long_closing_line_is_neither_cut_nor_repeated(size: int) -> None:
+    body = "```\n" + "b" * 66 + "\n``````\n  a\n" + "a" * 68
+    parts = split(body, "", limits(size), NOTICE)
+    assert "".join(parts).count("b") == 66
+    assert all(is_closed(part) for part in parts)
+    assert all(units(part, Unit.UTF16) <= size for part in parts)
+    assert parts[-1].strip("a \n") == ""
+    if size in (74, 75, 76):
+        assert parts[0] == "```\n" + "b" * 66 + "\n```"
+        assert parts[1] == "  a\n" + "a" * 68
+
+
+def test_a_closing_line_is_not_cut_where_little_room_is_left() -> None:
+    body = "```\nb\n" + "`" * 10 + "\n" + "a" * 90
+    footer = "F" * 30
+    part = f"```\nb\n```\n\nCUTCUTCU\n\n{footer}"
+    assert split(body, footer, limits(56, parts=1), "CUTCUTCU") == (part,)
+
+
 @pytest.mark.parametrize(("size", "is_reopened"), [(71, False), (72, True)])
 def test_a_fence_takes_at_most_an_eighth_of_a_part(size: int, is_reopened: bool) -> None:
     body = "```py\n" + "b = 1\n" * 20 + "```"  # the two lines have 8 characters
