@@ -78,8 +78,9 @@ class App:
         runner = web.AppRunner(self.application(), access_log=None)
         await runner.setup()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.lanes.run(self.turns.run))
+            lanes = tasks.create_task(self.lanes.run(self.turns.run))
             tasks.create_task(self.sender.run())
+            warm_up = tasks.create_task(self.shelves.warm_up())
             days = self.knowledge.switches.access_log_retention_days
             upkeep = tasks.create_task(keep_up(self.store, self.home, self.clock, days))
             try:
@@ -90,9 +91,11 @@ class App:
             finally:
                 await runner.cleanup()
                 await local.stop()
-                self.lanes.stop()
-                self.sender.stop()
+                warm_up.cancel()
                 upkeep.cancel()
+                self.lanes.stop()
+                await asyncio.wait([lanes])  # what they still put is sent before we end
+                self.sender.stop()
 
     def application(self) -> web.Application:
         """The HTTP side alone; `serve` runs it together with the lanes and the outbox."""

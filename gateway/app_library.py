@@ -58,6 +58,11 @@ class Shelves:
     library: Library
     search: Search
 
+    async def warm_up(self) -> None:
+        """Load the model, so that the first question does not wait for it."""
+        if isinstance(self.encoder, LocalEncoder):
+            await self.encoder.prewarm()
+
 
 def build_encoder(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -> Encoder:
     """The local encoder, or one that says why there is none."""

