@@ -25,6 +25,7 @@ class Seat:
         self._waiting: deque[Frame] = deque()
         self._news = asyncio.Event()
         self._is_closed = False
+        self.conversation_ids: set[str] = set()  # kept by the hub
 
     @property
     def waiting(self) -> tuple[Frame, ...]:
@@ -70,15 +71,17 @@ class Hub:
 
         Sentences of our own (busy, an apology) are in no history, so they wait here.
         """
-        if seat in self._seats[conversation_id]:
+        if conversation_id in seat.conversation_ids:
             return
         self._seats[conversation_id].add(seat)
+        seat.conversation_ids.add(conversation_id)
         for frame in self._unseen.pop(conversation_id, ()):
             seat.put(frame)
 
     def leave(self, seat: Seat) -> None:
         """The socket is gone."""
-        for conversation_id in [key for key, seats in self._seats.items() if seat in seats]:
+        while seat.conversation_ids:
+            conversation_id = seat.conversation_ids.pop()
             self._seats[conversation_id].discard(seat)
             if not self._seats[conversation_id]:
                 del self._seats[conversation_id]

@@ -150,6 +150,14 @@ async def test_figures_are_for_this_machine_or_an_administrators_token(
         assert not any(word in text for word in ("member", "員工手冊", "xiaohe"))
 
 
+async def test_web_chat_takes_nothing_by_webhook(template: Path, home: Path) -> None:
+    entry = {"account_id": "x", "agent_id": "xiaohe", "conversation": "c", "id": "1", "text": "a"}
+    async with serving(template, home) as world, world.person("member") as person:
+        for seal in ({}, {"X-Webchat-Seal": "0" * 64}):
+            async with person.post("/webhooks/webchat/web", json=entry, headers=seal) as response:
+                assert response.status == 401
+
+
 async def test_a_deactivated_account_is_signed_out(template: Path, home: Path) -> None:
     async with serving(template, home) as world, world.person("member") as person:
         await deactivate(world.app, "member")
