@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from gateway.core.calibration import Logistic
+from gateway.core.common_terms import is_common
 from gateway.core.fusion import Ranked
 from gateway.core.matching import match_text, sentences, terms_in
 from gateway.core.passages import Relevance
@@ -14,6 +15,8 @@ from gateway.core.passages import Relevance
 IDF_FLOOR = 1e-6  # as SQLite's FTS5 has it
 BACKGROUND = 1_000  # passages without a term, added so that a small library can be judged too
 GAP_OVER = 50  # the best cosine is compared with the median of so many
+COMMON_WEIGHT = 0.5  # of a term that is in every other question; rare ones have 5 to 8
+LEAST_WEIGHT = 6.0  # of a whole question: one made of common terms is never covered
 USUAL_COSINE = 0.25  # centred, of the places that a library of fewer passages leaves empty
 COMPARED_CHARS = 400  # of a question, for its longest verbatim run
 
@@ -48,7 +51,7 @@ def features(evidence: Evidence) -> dict[str, float]:
     of the question that stands in a passage; `cosine` of the nearest passage or piece;
     `cosine_gap`: how far it stands out from the usual one.
     """
-    weights = {term: _rarity(evidence.passages, n) for term, n in evidence.having.items()}
+    weights = {term: _weight(term, n, evidence.passages) for term, n in evidence.having.items()}
     folded = [match_text(text) for text in evidence.texts]
     found = {
         "coverage": max((_share(weights, text) for text in folded), default=0.0),
@@ -62,15 +65,17 @@ def features(evidence: Evidence) -> dict[str, float]:
     return found
 
 
-def _rarity(passages: int, having: int) -> float:
-    """As `idf`, over the library and an imagined background; always well above 0."""
+def _weight(term: str, having: int, passages: int) -> float:
+    """As `idf`, over the library and an imagined background, so that it is never near 0."""
+    if is_common(term):
+        return COMMON_WEIGHT
     without = max(0, passages - having) + BACKGROUND
     return math.log(1 + (without + 0.5) / (having + 0.5))
 
 
 def _share(weights: Mapping[str, float], folded: str) -> float:
     held = terms_in(weights, folded)
-    return sum(weights[term] for term in held) / (sum(weights.values()) or 1.0)
+    return sum(weights[term] for term in held) / max(LEAST_WEIGHT, sum(weights.values()))
 
 
 def _closest(weights: Mapping[str, float], folded: str) -> float:
