@@ -1,10 +1,13 @@
 """Excerpts: the one sentence of a passage that stands nearest to the question, in one line."""
 
+from collections.abc import Iterator, Sequence
+
 import regex
 
 from gateway.core.matching import query_terms, sentences
 
 EXCERPT_CHARS = 40  # FEATURES A18
+_SEMICOLONS = ("；", ";")
 _GRAPHEME = regex.compile(r"\X")
 _BREAKS = regex.compile(r"[\s\p{Cc}]+")
 # Bidi controls (faults 35), zero-width characters, tags, soft hyphens, Hangul fillers
@@ -20,14 +23,23 @@ def nearest_sentence(question: str, text: str, chars: int = EXCERPT_CHARS) -> st
     Letters count so that 特休 finds 特別休假.
     """
     terms, letters = _words(question)
-    best, most = "", (-1, -1)
-    for start, end in sentences(text):
+    spans = sentences(text)
+    best, most = 0, (-1, -1)
+    for number, (start, end) in enumerate(spans):
         line = one_line(text[start:end])
         line_terms, line_letters = _words(line)
         shared = len(terms & line_terms), len(letters & line_letters)
         if line and shared > most:
-            best, most = line, shared
-    return clip(best, chars)
+            best, most = number, shared
+    return clip(one_line("".join(_to_full_stop(text, spans[best:]))), chars)
+
+
+def _to_full_stop(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The first sentence, and those a semicolon ties to it (滿半年…；滿一年…；)."""
+    for start, end in spans:
+        yield text[start:end]
+        if not text[start:end].rstrip().endswith(_SEMICOLONS):
+            return
 
 
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -84,3 +84,9 @@ def test_an_excerpt_is_one_short_line(question: str, text: str, chars: int) -> N
     assert not regex.search(r"[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069]", excerpt)
     assert excerpt == one_line(excerpt)
     assert EXCERPT_CHARS == 40
+
+
+def test_what_semicolons_tie_together_is_shown_together() -> None:
+    passage = "到職滿半年者，給予三日；滿一年者七日；滿二年者十日。其他假別另訂。"
+    shown = nearest_sentence("到職滿一年的特休有幾天？", passage)
+    assert shown == "到職滿半年者，給予三日；滿一年者七日；滿二年者十日。"
