@@ -47,7 +47,7 @@ demo: $(VENV)/runtime.stamp  ## a fictional company, ready to ask; with ASK="…
 check: $(VENV)/dev.stamp  ## format, lint, imports, types
 	@$(VENV)/bin/ruff format --check -q .
 	$(VENV)/bin/ruff check -q .
-	$(VENV)/bin/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	$(VENV)/bin/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	$(VENV)/bin/mypy
 
 test: check  ## check, and every test, the long proofs as a sample
