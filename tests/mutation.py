@@ -31,12 +31,12 @@ SLOWEST = 20  # seconds; a mutant that takes longer hangs, and that is noticed
 TARGETS = {
     "gateway/core/citations.py": ("tests/core/test_citations.py",),
     "gateway/core/marks.py": ("tests/core/test_citations.py",),
-    "gateway/core/markdown.py": ("tests/core/test_citations.py", "tests/core/test_splitting.py"),
+    "gateway/core/markdown.py": ("tests/core/test_markdown.py", "tests/core/test_citations.py"),
     "gateway/core/splitting.py": ("tests/core/test_splitting.py",),
     "gateway/core/scope*.py": ("tests/core/test_scope*.py",),
 }
 TIMED = "not take_no_time and not time_is_linear and not thirty_thousand"  # they measure, not judge
-EXAMPLES = 40
+EXAMPLES = 25
 OPTIONS = (  # no settings file and one plugin: a mutant costs little more than its tests
     *("-x", "-q", "-c", os.devnull, "--rootdir=.", "--import-mode=importlib", "--assert=plain"),
     *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
@@ -93,11 +93,13 @@ def mutants(tree: ast.Module) -> list[Mutant]:
 
 
 def _not_code(tree: ast.Module) -> set[int]:
-    """Annotations, docstrings and decorators: nothing is decided there."""
+    """Annotations, docstrings, decorators and `__all__`: nothing is decided there."""
     roots: list[ast.AST] = []
     for node in ast.walk(tree):
         roots += getattr(node, "decorator_list", [])
         roots += filter(None, (getattr(node, name, None) for name in ("annotation", "returns")))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            roots.append(node)
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
             roots += [body[0]] if isinstance(body[0].value, ast.Constant) else []

@@ -62,7 +62,7 @@ def _fence(opener: re.Match[str], inner_end: int, end: int) -> Fence:
         inner_start=min(opener.end() + 1, inner_end),
         inner_end=inner_end,
         end=end,
-        opening=opener[0].rstrip("\r"),
+        opening=opener[0],
         closing=opener["indent"] + opener["run"],
     )
 
