@@ -27,7 +27,7 @@ NEEDS = {
     Permission.SIGNED_IN: "signed in",
     Permission.MANAGER: "manager or admin",
     Permission.ADMIN: "admin, or the operator at this machine",
-    Permission.LOCAL: "the operator at this machine, or an admin",
+    Permission.LOCAL: "the operator at this machine",
 }
 INTRO = """
 # Operations

@@ -116,8 +116,7 @@ class Desk:
     ) -> Collection:
         """Make a collection that only its creator reads; the caller checked managers."""
         self._check_open()
-        if not name.strip() or len(name) > NAME_CHARS:
-            raise InvalidRequestError("name", reason=f"name: 1 to {NAME_CHARS} characters")
+        name = _checked_name(name)
         new_id = self._ids.new()
         slug = slug or slug_of(name, f"kb-{new_id.replace('-', '')[-8:]}")
         if not is_slug(slug):
@@ -125,7 +124,7 @@ class Desk:
         everything = await self._grants.facts(NOBODY, None, everything=True)
         if len(everything.collections) >= self._limits.max_collections:
             raise GatewayError("collections", code="quota_collections")
-        draft = Collection(new_id, 0, slug, name.strip(), sensitivity, description)
+        draft = Collection(new_id, 0, slug, name, sensitivity, description)
         made = await self._collections.create(draft, account.id)
         await self._event("knowledge_collection_created", account, made)
         return made
@@ -145,7 +144,7 @@ class Desk:
         """Change what is given; ConflictError when somebody saved meanwhile."""
         before = await self.require(account, reference, Role.OWNER)
         changes = {
-            "name": name,
+            "name": None if name is None else _checked_name(name),
             "description": description,
             "sensitivity": sensitivity,
             "department": department,
@@ -200,6 +199,12 @@ class Desk:
                 {"collection_id": collection.id, "slug": collection.slug},
             )
         )
+
+
+def _checked_name(name: str) -> str:
+    if not name.strip() or len(name) > NAME_CHARS:
+        raise InvalidRequestError("name", reason=f"name: 1 to {NAME_CHARS} characters")
+    return name.strip()
 
 
 def grant_of(kind: SubjectKind, subject: str, role: Role) -> Grant:

@@ -13,6 +13,8 @@ from gateway.errors import ExtractionError, GatewayError, NotFoundError
 from gateway.interfaces import Blobs, Clock, Ids, Jobs, Sources
 from gateway.knowledge.upload_gate import UploadGate
 
+_NO_PATH = str.maketrans("/\\", "／＼")  # a pasted title, `2026/01`, has no folders to leave out
+
 
 class Library:
     """Whether the caller may do it was decided before (operations and Desk)."""
@@ -58,7 +60,7 @@ class Library:
             raise _refused("too_many_chars", limit=self._limits.max_source_chars)
         if not text.strip():
             raise ExtractionError("nothing was pasted", code="empty_text")
-        name = title_of(title)
+        name = title_of(title.translate(_NO_PATH))
         name = name if name.lower().endswith(".txt") else f"{name}.txt"
         stream = io.BytesIO(text.encode("utf-8", "replace"))
         return await self._add(collection, name, SourceKind.PASTE, stream, account)

@@ -135,10 +135,9 @@ class Keeping:
             file = await asyncio.to_thread(path.open, "rb")
             with file:
                 source, is_new = await self._library.add_file(collection, path.name, file, account)
-        except OSError as error:
-            raise InvalidRequestError(
-                str(error), reason=f"{path.name}: {error.strerror}"
-            ) from error
+        except (OSError, ValueError) as error:  # ValueError: no path at all, with a NUL in it
+            reason = getattr(error, "strerror", None) or "path"
+            raise InvalidRequestError(str(error), reason=f"{path.name}: {reason}") from error
         return Added(source_view(source, caller.language), is_new)
 
     async def delete_source(self, caller: Caller, request: SourceReference) -> None:

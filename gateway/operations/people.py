@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.accounts.sign_in import SignIn
+from gateway.catalogue import LANGUAGES
 from gateway.core.access import Account, AccountRole, Agent, BindingRole
 from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
 from gateway.core.audit import SecurityEvent
@@ -126,8 +127,11 @@ class People:
     async def create_account(self, caller: Caller, request: NewAccount) -> Me:
         """Add a person; ConflictError when the login is taken."""
         login = request.login.strip()
-        if not login or len(login) > 64 or any(char.isspace() for char in login):
+        is_name = login.isprintable() and not any(char.isspace() for char in login)
+        if not 1 <= len(login) <= 64 or not is_name:
             raise InvalidRequestError("login", reason="login: 1 to 64 characters, no spaces")
+        if request.language not in (None, *LANGUAGES):
+            raise InvalidRequestError("language", reason=f"language: {', '.join(LANGUAGES)}")
         if await self._accounts.find_by_login(login) is not None:
             raise ConflictError(f"login {login} is taken")
         self._sign_in.check_password(request.password)

@@ -43,6 +43,8 @@ def check_permission(caller: Caller, needs: Permission) -> None:
         return
     if account is None or not account.is_active:
         raise NotSignedInError
+    if needs is Permission.LOCAL:  # what this machine's files say is not an admin's to read
+        raise NotFoundError
     if needs is Permission.SIGNED_IN or account.is_admin:
         return
     if needs is Permission.MANAGER and account.role.value == "manager":

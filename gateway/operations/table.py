@@ -15,7 +15,7 @@ class Permission(StrEnum):
     SIGNED_IN = "signed_in"
     MANAGER = "manager"  # managers and admins
     ADMIN = "admin"
-    LOCAL = "local"  # the operator at this machine's command line, or an admin
+    LOCAL = "local"  # the operator at this machine's command line, nobody over the network
 
 
 @dataclass(frozen=True, slots=True)
