@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from gateway.catalogue import error_text
-from gateway.errors import TABLE, GatewayError
+from gateway.errors import TABLE, GatewayError, InvalidRequestError
 from gateway.surfaces.session import HttpCallers, language_of
 
 log = structlog.get_logger()
@@ -78,6 +78,10 @@ async def _guarded(request: web.Request, handler: Handler, request_id: str) -> w
     except web.HTTPException as known:
         code = CODES.get(known.status, "invalid_request")
         return error_response(GatewayError("http", code=code, reason=known.reason), language)
+    except web.RequestPayloadError:  # compressed wrongly: where the next request begins is lost
+        response = error_response(InvalidRequestError("body", reason="body"), language)
+        response.force_close()
+        return response
     except ConnectionError:  # whoever asked is gone: nobody to answer
         raise
     except Exception as bug:  # noqa: BLE001 - the boundary: a bug must not end us

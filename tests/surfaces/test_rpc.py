@@ -158,6 +158,15 @@ async def test_a_compressed_bomb_is_refused_by_its_real_size(client: Client) -> 
     assert response.status in (400, 413)
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_what_is_compressed_wrongly_is_refused(client: Client, encoding: str) -> None:
+    whole = gzip.compress(b'{"jsonrpc":"2.0","id":1,"method":"get_data"}')
+    for body in (b"not compressed at all", whole[:20]):
+        response = await client.post("/rpc", data=body, headers={"Content-Encoding": encoding})
+        code = (await response.json())["error"]["code"]
+        assert (response.status, code) in [(400, "invalid_request"), (200, -32700)], body
+
+
 async def test_the_sentence_beside_the_code_is_in_the_callers_language(client: Client) -> None:
     said = []
     for language in ("zh-TW", "ja,en;q=0.5", "en", "xx"):
