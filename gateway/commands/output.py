@@ -2,12 +2,14 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from gateway import catalogue
 from gateway.catalogue import DEFAULT_LANGUAGE, LANGUAGES, error_text
@@ -15,6 +17,10 @@ from gateway.config import environment
 from gateway.errors import GatewayError
 
 DONE, FAILED, BAD_USAGE = 0, 1, 2
+# all but tab and newline; also what turns the direction of reading, and half characters
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def language() -> str:
@@ -31,6 +37,11 @@ def say(key: str, **params: str | int) -> str:
     return catalogue.text(f"cli.{key}", language(), **params)
 
 
+def _harmless(text: str) -> str:
+    """Without what a terminal would obey: names and answers are other people's words."""
+    return _CONTROLS.sub("", text)
+
+
 def show(options: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
     """Print `data` as JSON with --json, else the lines."""
     if options.json:
@@ -38,7 +49,7 @@ def show(options: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
         print()
     else:
         for line in lines:
-            print(line)
+            print(_harmless(line))
     return DONE
 
 
@@ -49,7 +60,10 @@ def show_table(options: argparse.Namespace, rows: Sequence[dict[str, Any]], *col
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(
-            *(str(row.get(column) if row.get(column) is not None else "") for column in columns)
+            *(
+                Text(_harmless(str(row.get(column) if row.get(column) is not None else "")))
+                for column in columns
+            )
         )
     Console(width=None if sys.stdout.isatty() else 200).print(table)
     return DONE
@@ -63,5 +77,5 @@ def complain(options: argparse.Namespace | None, error: GatewayError) -> int:
             {"error": {"code": error.code, "message": sentence}}, sys.stdout, ensure_ascii=False
         )
         print()
-    print(f"shutten: {sentence} ({error.code})", file=sys.stderr)
+    print(_harmless(f"shutten: {sentence} ({error.code})"), file=sys.stderr)
     return FAILED

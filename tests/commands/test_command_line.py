@@ -64,6 +64,22 @@ def test_init_makes_one_admin_and_changes_nothing_the_second_time(shutten: Comma
     assert oct((shutten.home / "run").stat().st_mode)[-3:] == "700"
 
 
+@pytest.mark.parametrize("name", ["[/b]", "[red]Anna", "[link=https://evil.example]Anna[/link]"])
+def test_tables_show_names_as_they_are(shutten: CommandLine, name: str) -> None:
+    shutten.ok("user", "add", "anna", "--name", name)
+    assert name in shutten.ok("user", "list").out
+
+
+def test_a_name_cannot_steer_the_terminal(shutten: CommandLine) -> None:
+    steering = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\r\x00"[:-1]
+    shutten.ok("user", "add", "anna", "--name", f"Anna{steering}!")
+    shown = shutten.ok("user", "list").out
+    told = shutten("ask", "hello", "--as", f"nobody{steering}")
+    for text in (shown, told.out, told.err):
+        assert not set(steering) & set(text) & set("\x1b\x07\x9b\u202e\r")
+    assert "Anna" in shown
+
+
 def test_the_same_login_twice_is_refused(shutten: CommandLine) -> None:
     shutten.ok("user", "add", "anna")
     ran = shutten("user", "add", "anna", "--json")
