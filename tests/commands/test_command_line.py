@@ -15,6 +15,7 @@ from gateway.commands.parser import parser
 from tests.commands.conftest import PASSWORD, CommandLine, eventually
 from tests.simulators.line import LineSimulator
 
+pytestmark = pytest.mark.timeout(300)  # dozens of processes, each a start of its own
 ANNA, STRANGER = "U" + "a" * 32, "U" + "b" * 32
 QUESTION = "到職滿一年的特休有幾天？"
 
