@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -18,6 +20,9 @@ WINDOW = timedelta(minutes=5)
 TOKEN_BYTES = 32
 MIN_PASSWORD = 8
 TOUCHED_LOGINS = 10_000  # how many logins the throttle remembers
+MOST_WAITING = 20  # sign-ins at a time: they cost the most of all that a stranger can ask for
+
+A = TypeVar("A")
 
 
 def secret_sha256(secret: str) -> str:
@@ -46,6 +51,8 @@ class SignIn:
         self._clock = clock
         self._hasher = PasswordHasher()
         self._failures: dict[str, list[datetime]] = {}
+        self._hashing = asyncio.Lock()  # one thread; the others are for those who are signed in
+        self._waiting = 0
         self._nobodys_hash = ""  # made on first need: hashing takes its time
 
     @staticmethod
@@ -59,7 +66,7 @@ class SignIn:
     async def set_password(self, account_id: str, password: str) -> None:
         """Hash with argon2id and store; ends the account's sessions."""
         self.check_password(password)
-        hashed = await asyncio.to_thread(self._hasher.hash, password)
+        hashed = await self._alone(self._hasher.hash, password)
         await self._accounts.set_password_hash(account_id, hashed)
         await self._sessions.remove_all_of(account_id)
 
@@ -69,9 +76,8 @@ class SignIn:
         self._throttle(login, now)
         account = await self._accounts.find_by_login(login)
         stored = await self._accounts.password_hash(account.id) if account else None
-        is_right = await asyncio.to_thread(self._verify, stored, password)
+        is_right = await self._alone(self._verify, stored, password)
         if account is None or not is_right or not account.is_active:
-            self._failures.setdefault(login, []).append(now)
             raise GatewayError("sign-in refused", code="wrong_credentials")
         self._failures.pop(login, None)
         return await self.issue(account, kind="session", label="", valid_for=valid_for)
@@ -98,6 +104,17 @@ class SignIn:
         """End this one session."""
         await self._sessions.remove(secret_sha256(secret))
 
+    async def _alone(self, work: Callable[..., A], *args: str | None) -> A:
+        """One hash after the other, `too_many_requests` where too many wait."""
+        if self._waiting >= MOST_WAITING:
+            raise GatewayError("sign-ins wait", code="too_many_requests")
+        self._waiting += 1
+        try:
+            async with self._hashing:
+                return await asyncio.to_thread(work, *args)
+        finally:
+            self._waiting -= 1
+
     def _verify(self, stored: str | None, password: str) -> bool:
         """Take the same time whether or not the login exists."""
         if stored is None and not self._nobodys_hash:
@@ -109,12 +126,11 @@ class SignIn:
         return stored is not None
 
     def _throttle(self, login: str, now: datetime) -> None:
+        """Count the try before its outcome is known, or tries side by side would all be let in."""
         recent = [at for at in self._failures.get(login, []) if now - at < WINDOW]
-        if recent:
-            self._failures[login] = recent
-        else:
-            self._failures.pop(login, None)
+        self._failures[login] = recent
         if len(recent) >= TRIES:
             raise GatewayError("sign-in throttled", code="too_many_requests")
+        recent.append(now)
         if len(self._failures) > TOUCHED_LOGINS:  # somebody tries names: forget the oldest
             self._failures.pop(next(iter(self._failures)))

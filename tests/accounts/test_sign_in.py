@@ -1,10 +1,12 @@
 """Passwords and sessions: argon2id, throttled, expiring, revocable; secrets never print."""
 
+import asyncio
+from collections import Counter
 from datetime import timedelta
 
 import pytest
 
-from gateway.accounts.sign_in import TRIES, SignIn
+from gateway.accounts.sign_in import MOST_WAITING, TRIES, SignIn
 from gateway.core.access import Account, AccountRole
 from gateway.errors import GatewayError, InvalidRequestError
 from gateway.store import Store
@@ -53,6 +55,20 @@ async def test_guessing_is_throttled_and_the_throttle_ends(
         assert await refused(sign_in, "anna", "wrong password") == "wrong_credentials"
     assert await refused(sign_in, "anna", PASSWORD) == "too_many_requests"
     clock.wind(minutes=6)
+    assert (await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)).account == ANNA
+
+
+async def test_guesses_side_by_side_are_no_more_than_one_after_the_other(sign_in: SignIn) -> None:
+    codes = await asyncio.gather(*(refused(sign_in, "anna", f"guess {n}") for n in range(15)))
+    assert Counter(codes) == {"wrong_credentials": TRIES, "too_many_requests": 15 - TRIES}
+
+
+async def test_strangers_cannot_fill_the_machine_with_sign_ins(sign_in: SignIn) -> None:
+    codes = await asyncio.gather(*(refused(sign_in, f"w{n}", "guess") for n in range(25)))
+    assert Counter(codes) == {
+        "wrong_credentials": MOST_WAITING,
+        "too_many_requests": 25 - MOST_WAITING,
+    }
     assert (await sign_in.sign_in("anna", PASSWORD, valid_for=DAY)).account == ANNA
 
 
