@@ -138,6 +138,11 @@ ANSWERED: dict[str, tuple[str, tuple[str | Passage, ...], str]] = {
         ("結婚者給予婚假八日。家庭成員發生嚴重疾病須照顧時，可請家庭照顧假。分娩給予產假。",),
         "家庭成員發生嚴重疾病須照顧時，可請家庭照顧假。[1]",
     ),
+    "how many days, not how many days before": (
+        "特休有幾天？",
+        ("特別休假（簡稱特休）應於一週前提出申請。", "到職滿半年者，給予特別休假三日。"),
+        "到職滿半年者，給予特別休假三日。[2]",
+    ),
     "a list follows": ("VPN 怎麼申請？", (STEPS,), "主管核准[1]"),
     "the heading names it": (
         "喪假有幾天",
