@@ -11,7 +11,7 @@ from gateway.core.chunking import pieces
 from gateway.core.documents import Source, SourceState, SourceWarning, StatusDetail
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.matching import script
-from gateway.core.passages import Passage
+from gateway.core.passages import NoVectors, Passage
 from gateway.errors import ModelError
 from gateway.interfaces import Clock, Encoder, Job, Jobs, PassageVectors, Sources, VectorStore
 from gateway.knowledge.ingest_job import MAX_STOPS
@@ -20,6 +20,7 @@ log = structlog.get_logger()
 
 FAILED = "embedding_failed"
 RETRY = timedelta(minutes=10)
+REST = timedelta(minutes=1)  # the encoder itself tries a new start at least this often
 EVERY = ""  # the key of the job that looks for all sources whose vectors are incomplete
 LOOKED_AT = 2_000  # passages without vectors
 
@@ -43,7 +44,10 @@ class EmbedJob:
         source = await self.sources.find(job.key)
         if source is None or source.revision_id is None:
             return
-        if await self.encoder.unavailable() is not None:
+        reason = await self.encoder.unavailable()
+        if reason is NoVectors.ENCODER_FAILED:  # it rests after a failed start: this passes
+            await self._later(source, REST)
+        elif reason is not None:
             await self._settle(source, StatusDetail.KEYWORD_ONLY)
         elif job.attempts > MAX_STOPS:
             await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
@@ -64,10 +68,13 @@ class EmbedJob:
                 await self._put(batch)
         except ModelError as error:
             log.warning("embedding_failed", source=source.id, code=error.code)
-            await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
-            await self.jobs.put("embed", source.id, self.clock.now() + RETRY)
+            await self._later(source, RETRY)
             return
         await self._settle(source, StatusDetail.HYBRID)
+
+    async def _later(self, source: Source, pause: timedelta) -> None:
+        await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
+        await self.jobs.put("embed", source.id, self.clock.now() + pause)
 
     async def _put(self, batch: Sequence[Passage]) -> None:
         """The passage itself first, then its pieces (retrieval: the best of them counts)."""

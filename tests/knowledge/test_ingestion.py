@@ -162,6 +162,20 @@ async def test_failed_vectors_are_a_warning_and_are_tried_again(shelf: Shelf) ->
     assert outcome(await shelf.now(source)) == READY
 
 
+async def test_vectors_follow_once_an_encoder_that_did_not_start_has_rested(
+    shelf: Shelf, encoder: FakeEncoder
+) -> None:
+    encoder.reason = NoVectors.ENCODER_FAILED
+    source = await shelf.done(await shelf.collection(), "手冊.txt", TEXT)
+    kept = (SourceState.READY, StatusDetail.KEYWORD_ONLY, None, ["embedding_failed"])
+    assert outcome(source) == kept
+    encoder.reason = None
+    shelf.clock.wind(minutes=1)
+    await shelf.ingestion.drain()
+    assert outcome(await shelf.now(source)) == READY
+    assert len(await shelf.vectors()) == 2
+
+
 async def test_the_limit_of_vectors_counts_passages(shelf: Shelf) -> None:
     shelf.limits = KnowledgeLimits(max_vector_rows=3)
     shelf.restart()
