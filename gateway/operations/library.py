@@ -32,6 +32,8 @@ from gateway.operations.library_types import (
 )
 from gateway.operations.table import Caller, Operation, Permission
 
+NO_COLLECTION = ""  # asked for where the source is missing: refused, logged and timed alike
+
 
 class Keeping:
     """What these operations share."""
@@ -166,9 +168,10 @@ class Keeping:
 
     async def _required(self, caller: Caller, source_id: str, least: Role) -> Source:
         source = await self._sources.find(source_id)
+        collection_id = source.collection_id if source is not None else NO_COLLECTION
+        await self._desk.require(account_of(caller), collection_id, least)
         if source is None:
             raise NotFoundError(source_id)
-        await self._desk.require(account_of(caller), source.collection_id, least)
         return source
 
 

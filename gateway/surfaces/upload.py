@@ -21,6 +21,7 @@ from gateway.errors import GatewayError, InvalidRequestError, NotFoundError, Sto
 from gateway.interfaces import Audit, Blobs, Clock, Sources
 from gateway.knowledge.desk import Desk
 from gateway.knowledge.library import Library
+from gateway.operations.library import NO_COLLECTION
 from gateway.operations.library_types import source_view
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
@@ -89,9 +90,10 @@ class Uploads:
         """The bytes as they came in, to viewers of the collection; logged as a download."""
         _, account = await self._callers.person(request, "download", changes=False)
         source = await self._files.sources.find(request.match_info["id"])
+        collection_id = source.collection_id if source is not None else NO_COLLECTION
+        await self._files.desk.require(account, collection_id, Role.VIEWER)
         if source is None:
             raise NotFoundError("source")
-        await self._files.desk.require(account, source.collection_id, Role.VIEWER)
         path = self._files.blobs.path(source.sha256)
         if not await asyncio.to_thread(path.is_file):
             raise NotFoundError("original")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.audit import AccessAction
 from gateway.errors import InvalidRequestError
 from tests.surfaces.serving import operate, serving
 
@@ -52,3 +53,23 @@ async def test_a_pasted_title_is_no_path(template: Path, home: Path) -> None:
         params = {"collection": "handbook", "title": "2026/01 A\\B 公告", "text": "單車棚在地下。"}
         added = await person.rpc("knowledge.sources.add", params)
         assert added["source"]["title"] == "2026／01 A＼B 公告.txt"
+
+
+async def test_what_is_missing_is_refused_and_logged_like_what_is_forbidden(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, world.person("member") as person:
+        async with world.person("admin") as admin:
+            (salary,) = await admin.rpc("knowledge.sources.list", {"collection": "salary"})
+        logged, said = [], set()
+        for source_id in (salary["id"], "01900000-0000-7000-8000-000000000000"):
+            before = len(await world.app.store.audit.entries(None, 1_000))
+            said.add(await person.rpc("knowledge.sources.get", {"source_id": source_id}))
+            said.add(await person.rpc("knowledge.sources.delete", {"source_id": source_id}))
+            address = f"{world.url}/api/knowledge/sources/{source_id}/original"
+            async with person.session.get(address) as response:
+                said.add("!" + (await response.json())["error"]["code"])
+            new = (await world.app.store.audit.entries(None, 1_000))[: -before or None]
+            logged.append([entry.action for entry in new])
+        assert said == {"!not_found"}
+        assert logged == [[AccessAction.DENIED] * 3] * 2
