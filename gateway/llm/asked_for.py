@@ -66,7 +66,8 @@ _EXPECTED = tuple(
     for asked, held in (
         (
             "幾天|多少天|幾日|何日|how many (?:[a-z]+ ){0,4}?days|days of",
-            rf"{_NUMBER}\s?(?:個)?(?:工作|working |calendar )?\s?(?:天|日|days?|週|星期|weeks?)(?!\s?(?:前|before))",
+            rf"{_NUMBER}\s?(?:個)?(?:工作|working |calendar )?\s?(?:天|日|days?|週|星期|weeks?)"
+            r"(?!\s?(?:前|before))",
         ),
         (
             "幾週|幾個星期|何週間|how many weeks",
