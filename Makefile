@@ -55,7 +55,7 @@ test: check  ## check, and every test, the long proofs as a sample
 	$(VENV)/bin/pytest -q -n 2 --dist worksteal
 
 prove: $(VENV)/dev.stamp  ## the long proofs whole
-	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal
+	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal --timeout 1800
 
 bench: $(VENV)/dev.stamp  ## measurements, each a ratio to a baseline of the same run
 	@for file in embedding webhook turn store; do $(PY) -m bench.$$file; done
