@@ -48,6 +48,7 @@ def build_operations(seams: Seams) -> Operations:
         library=seams.shelves.library,
         sources=store.sources,
         accounts=store.accounts,
+        agents=store.agents,
         audit=store.audit,
         clock=clock,
     )

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gateway.core.access import Account, Grant, Role, SubjectKind
+from gateway.core.access import Account, BindingRole, Grant, Role, SubjectKind
 from gateway.core.audit import SecurityEvent
 from gateway.core.documents import Source
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
-from gateway.interfaces import Accounts, Audit, Clock, Sources
+from gateway.interfaces import Accounts, Agents, Audit, Clock, Sources
 from gateway.knowledge.desk import Desk, Shelf, grant_of
 from gateway.knowledge.library import Library
 from gateway.operations.auth import Nothing
@@ -38,13 +38,14 @@ NO_COLLECTION = ""  # asked for where the source is missing: refused, logged and
 class Keeping:
     """What these operations share."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one collaborator a seam
         self,
         *,
         desk: Desk,
         library: Library,
         sources: Sources,
         accounts: Accounts,
+        agents: Agents,
         audit: Audit,
         clock: Clock,
     ) -> None:
@@ -52,6 +53,7 @@ class Keeping:
         self._library = library
         self._sources = sources
         self._accounts = accounts
+        self._agents = agents
         self._audit = audit
         self._clock = clock
 
@@ -97,8 +99,9 @@ class Keeping:
     async def share(self, caller: Caller, request: GrantsChange) -> GrantsView:
         """Save all grants as one batch."""
         account = account_of(caller)
-        collection = await self._desk.require(account, request.collection, Role.OWNER)
+        collection, before = await self._desk.grants(account, request.collection)
         drafts = [await self._grant(line) for line in request.grants]
+        await self._check_agents(account, before, drafts)
         version = await self._desk.share(
             account, request.collection, drafts, version=request.version
         )
@@ -165,6 +168,19 @@ class Keeping:
                 raise InvalidRequestError("grant", reason="grants: no such user")
             subject = account.id
         return grant_of(line.subject_kind, subject, line.role)
+
+    async def _check_agents(
+        self, account: Account, before: Sequence[Grant], drafts: Sequence[Grant]
+    ) -> None:
+        """Who shares with an agent decides what it says: its owner or an admin (A2)."""
+        agents = {each.subject_id for each in drafts if each.subject_kind is SubjectKind.AGENT}
+        for agent_id in agents - {
+            g.subject_id for g in before if g.subject_kind is SubjectKind.AGENT
+        }:
+            role = (await self._agents.bindings(agent_id)).get(account.id)
+            may_share = account.is_admin or role is BindingRole.OWNER
+            if not may_share or await self._agents.find(agent_id) is None:
+                raise InvalidRequestError("grant", reason="grants: no agent of yours")
 
     async def _required(self, caller: Caller, source_id: str, least: Role) -> Source:
         source = await self._sources.find(source_id)

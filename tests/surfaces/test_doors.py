@@ -73,3 +73,26 @@ async def test_what_is_missing_is_refused_and_logged_like_what_is_forbidden(
             logged.append([entry.action for entry in new])
         assert said == {"!not_found"}
         assert logged == [[AccessAction.DENIED] * 3] * 2
+
+
+async def test_a_collection_is_shared_with_ones_own_agents_only(template: Path, home: Path) -> None:
+    def saved(grants: list[dict[str, str]], version: int) -> dict[str, object]:
+        return {"collection": "notes", "version": version, "grants": grants}
+
+    async with serving(template, home) as world, world.person("hr") as person:
+        await person.rpc("knowledge.collections.create", {"name": "Notes", "slug": "notes"})
+        mine = (await person.rpc("knowledge.grants.list", {"collection": "notes"}))["grants"]
+        to_agent, to_nobody = (
+            [*mine, {"subject_kind": "agent", "subject_id": name, "role": "viewer"}]
+            for name in ("xiaohe", "no-such")
+        )
+        for grants in (to_agent, to_nobody):  # a viewer of the agent, and a missing one, alike
+            assert await person.rpc("knowledge.grants.replace", saved(grants, 1)) == (
+                "!invalid_request"
+            )
+        bound = {"agent_id": "xiaohe", "account": "hr", "role": "owner"}
+        await operate(world.app, "agents.bind", bound, None)
+        assert (await person.rpc("knowledge.grants.replace", saved(to_agent, 1)))["version"] == 2
+        await operate(world.app, "agents.bind", {**bound, "role": "viewer"}, None)
+        kept = await person.rpc("knowledge.grants.replace", saved(to_agent, 2))
+        assert kept["version"] == 3  # what was shared before is not asked about again
