@@ -1,14 +1,17 @@
 """The command line: `shutten …`."""
 
 import asyncio
+import errno
 import logging
 import sys
+from pathlib import Path
 
 import structlog
 
+from gateway import home as homes
 from gateway.commands.output import complain
 from gateway.commands.parser import parser
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,7 +26,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except OSError as error:  # of a file or folder of the home: read-only, full, not a folder
+        return complain(options, _surroundings(error))
     return code
+
+
+def _surroundings(error: OSError) -> GatewayError:
+    """What the file system refused, as an error with a sentence."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return StoreError(str(error), code="store_full")
+    return homes.unusable(Path(error.filename or "shutten"), error)
 
 
 def _log_to_stderr(*, quiet: bool) -> None:

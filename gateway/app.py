@@ -262,8 +262,8 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
     """Open the port; ConfigError where it cannot be had."""
     try:
         await web.TCPSite(runner, host, port).start()
-    except OSError as error:
-        reason = f"{host}:{port}: {error.strerror or error}"
+    except (OSError, OverflowError, UnicodeError) as error:  # taken, out of range, no host name
+        reason = f"{host}:{port}: {getattr(error, 'strerror', None) or error}"
         raise ConfigError(reason, path="gateway.port", reason=reason) from error
     address = runner.addresses[0]
     return f"http://{address[0]}:{address[1]}"

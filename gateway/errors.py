@@ -40,6 +40,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("store_full", 507),
         ErrorCode("home_missing", 400),
         ErrorCode("home_in_use", 409),
+        ErrorCode("home_unusable", 500),
         ErrorCode("config_invalid", 400),
         ErrorCode("model_unavailable", 503),
         ErrorCode("llm_failed", 502),

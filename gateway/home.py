@@ -21,7 +21,13 @@ def make(home: Path) -> None:
         for name in PRIVATE_FOLDERS:
             (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise HomeError(str(error), path=str(home)) from error
+        raise unusable(home, error) from error
+
+
+def unusable(path: Path, error: OSError) -> HomeError:
+    """What the file system refused, with its own words as the reason."""
+    reason = error.strerror or str(error)
+    return HomeError(str(error), code="home_unusable", path=str(path), reason=reason)
 
 
 def require(home: Path) -> None:
@@ -33,7 +39,11 @@ def require(home: Path) -> None:
 @contextmanager
 def lock(home: Path) -> Iterator[None]:
     """Hold `run/lock` for the life of the process; HomeError `home_in_use` if somebody does."""
-    descriptor = os.open(home / "run" / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = home / "run" / "lock"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise unusable(path, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -50,6 +50,8 @@ def read_manifest(folder: Path) -> Manifest:
         data = (folder / MANIFEST_FILE).read_bytes()
     except FileNotFoundError as error:
         raise ModelError(f"no model in {folder.name}") from error
+    except OSError as error:
+        raise ModelError("unreadable manifest", code="model_verification_failed") from error
     try:
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError as error:

@@ -15,7 +15,7 @@ from gateway import home as homes
 from gateway.app import App, open_app
 from gateway.errors import TABLE, GatewayError, HomeError
 from gateway.surfaces.local import LocalCall, local_caller
-from gateway.surfaces.local_signing import KEY_FILE, SOCKET, signature
+from gateway.surfaces.local_signing import KEY_FILE, signature, socket_address
 from gateway.system import SystemClock
 
 LOCK_WAIT_S = 30.0  # another command may hold the home for a moment
@@ -54,16 +54,23 @@ class ThroughSocket:
             "X-Shutten-Nonce": nonce,
             "X-Shutten-Signature": signature(self._key, "POST", "/rpc", body, at, nonce),
         }
-        connector = aiohttp.UnixConnector(path=str(self._home / SOCKET))
-        timeout = aiohttp.ClientTimeout(total=CALL_TIMEOUT_S)
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
-            session.post("http://gateway/rpc", data=body, headers=headers) as response,
-        ):
-            answer = msgspec.json.decode(await response.read())
+        try:
+            answer = msgspec.json.decode(await self._post(body, headers))
+        except (OSError, aiohttp.ClientError, msgspec.DecodeError) as error:
+            raise GatewayError("the gateway went away", code="unavailable") from error
         if "error" in answer:
             raise RemoteError(answer["error"]["code"], answer["error"]["message"])
         return answer["result"]
+
+    async def _post(self, body: bytes, headers: dict[str, str]) -> bytes:
+        timeout = aiohttp.ClientTimeout(total=CALL_TIMEOUT_S)
+        with socket_address(self._home) as address:
+            connector = aiohttp.UnixConnector(path=address)
+            async with (
+                aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
+                session.post("http://gateway/rpc", data=body, headers=headers) as response,
+            ):
+                return await response.read()
 
 
 class InProcess:
@@ -107,23 +114,16 @@ def _running(home: Path, language: str | None) -> ThroughSocket | None:
         key = (home / KEY_FILE).read_bytes()
     except FileNotFoundError:
         return None
-    if not _answers(home / SOCKET):
+    if not is_running(home):
         return None
     return ThroughSocket(home, key, language)
 
 
 def is_running(home: Path) -> bool:
     """Whether a gateway serves this home now."""
-    return _answers(home / SOCKET)
-
-
-def _answers(path: Path) -> bool:
-    """Whether somebody listens: after a kill the socket's file is still there."""
-    probe = socket.socket(socket.AF_UNIX)
     try:
-        probe.connect(str(path))
-    except OSError:
+        with socket_address(home) as address, socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(address)
+    except OSError:  # after a kill the socket's file is still there, and nobody listens
         return False
-    finally:
-        probe.close()
     return True

@@ -120,4 +120,5 @@ def _close_all(connections: list[Connection]) -> None:
 def _opening_failed(path: Path, error: Exception) -> StoreError:
     known = translated(error)
     code = known.code if isinstance(known, StoreError) else "store_unavailable"
-    return StoreError(f"{path.name}: {error}", code=code)
+    cause = error.orig if isinstance(error, DBAPIError) else error  # without SQLAlchemy's own lines
+    return StoreError(f"{path.name}: {cause}", code=code)

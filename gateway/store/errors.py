@@ -15,7 +15,14 @@ from gateway.errors import (
 _FULL = frozenset({sqlite3.SQLITE_FULL})
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 # A write that the file system refuses for any other reason than ENOSPC: a quota, a size limit.
-_REFUSED_WRITES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE})
+# SHMSIZE: the write-ahead log's index cannot grow, the first thing a full disk refuses at a start.
+_REFUSED_WRITES = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+    }
+)
 _PRIMARY = 0xFF
 
 

@@ -15,7 +15,14 @@ from gateway.errors import TABLE, GatewayError, NotFoundError
 from gateway.interfaces import Accounts, Clock
 from gateway.operations.registry import Registry
 from gateway.operations.table import Caller
-from gateway.surfaces.local_signing import KEY_BYTES, KEY_FILE, SOCKET, Signed, Verifier
+from gateway.surfaces.local_signing import (
+    KEY_BYTES,
+    KEY_FILE,
+    SOCKET,
+    Signed,
+    Verifier,
+    socket_address,
+)
 
 PEER = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
 
@@ -74,7 +81,8 @@ class LocalRoute:
         await self._runner.setup()
         path = self._home / SOCKET
         path.unlink(missing_ok=True)
-        await web.UnixSite(self._runner, str(path)).start()
+        with socket_address(self._home) as address:
+            await web.UnixSite(self._runner, address).start()
         path.chmod(0o600)
 
     async def stop(self) -> None:

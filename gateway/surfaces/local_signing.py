@@ -2,13 +2,31 @@
 
 import hashlib
 import hmac
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 KEY_BYTES = 32
 VALID_FOR = timedelta(seconds=60)
 SOCKET = "run/gateway.sock"
 KEY_FILE = "run/local.key"
+
+
+@contextmanager
+def socket_address(home: Path) -> Iterator[str]:
+    """The socket's path by way of its open folder: a Unix address holds 107 bytes, a home more.
+
+    OSError where the folder is not there.
+    """
+    path = home / SOCKET
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 @dataclass(frozen=True, slots=True)
