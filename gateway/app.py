@@ -1,6 +1,7 @@
 """Puts the program together: with its siblings app_*.py the only place of concrete classes."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ from gateway.turn import Asked, TurnRunner, TurnSettings
 log = structlog.get_logger()
 Channels = Mapping[tuple[str, str], Channel]
 PLATFORMS = ("line",)
+SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken requests quotes them
+SERVER_LOG.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class App:
     ) -> None:
         """Serve until `stop` is set, then let running turns and calls end."""
         local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock)
-        runner = web.AppRunner(self.application(), access_log=None)
+        runner = web.AppRunner(self.application(), access_log=None, logger=SERVER_LOG)
         await runner.setup()
         async with asyncio.TaskGroup() as tasks:
             lanes = tasks.create_task(self.lanes.run(self.turns.run))

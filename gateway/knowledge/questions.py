@@ -11,7 +11,7 @@ from gateway.interfaces import Clock, Encoder, Vector
 
 log = structlog.get_logger()
 
-EMBED_CHARS = 2_000  # of a pasted page; the model sees about 500 tokens at a time
+EMBED_CHARS = 500  # one window of the model: a pasted page costs no more than a question
 EMBED_DEADLINE_S = 20.0  # covers a worker that has yet to load its model
 LOG_EVERY_S = 3600.0
 
