@@ -2,10 +2,11 @@
 
     .venv/bin/python -m bench.turn [--passages 10000] [--questions 60] [--models DIR]
 
-A temporary home holds the passages in 20 collections (made-up text of real words, random vectors,
-three a passage), all readable. Each question goes the whole way twice in turn: the model call
-alone, and inbox, turn and outbox around the same model, which answers at once with [1]. Prints p50
-and p95 of the difference, the share of embedding the question, and the time spent in the store.
+A temporary home holds the passages in 20 collections (made-up text whose words follow Zipf's law,
+random vectors, three a passage), all readable, the index merged as the gateway does it after
+growth. Each question goes the whole way twice in turn: the model call alone, and inbox, turn and
+outbox around the same model, which answers at once with [1]. Prints p50 and p95 of the difference,
+and beside it what embedding the question takes.
 """
 
 import argparse
@@ -54,6 +55,15 @@ WORDS = """
 運費 退貨 保固 產品 規格 價格 折扣 客戶 合約 付款 期限 發票 倉庫 盤點 會議 紀錄 訓練 考核 獎金
 加班 補休 保險 退休 健康 檢查 安全 資訊 設備 維修 供應 採購 預算 專案 進度
 """.split()
+OTHERS = 6_000  # further words, made of random characters, so that terms are as rare as in prose
+COMMONEST = 100  # words of grammar, which no question is about, come before all others
+_MADE = random.Random(11)
+_REST = [
+    "".join(chr(_MADE.randrange(0x4E00, 0x6E00)) for _ in "ab") for _ in range(OTHERS - COMMONEST)
+] + WORDS
+_MADE.shuffle(_REST)
+VOCABULARY = [*(chr(0x4E00 + n) + chr(0x5E00 + n) for n in range(COMMONEST)), *_REST]
+WEIGHTS = [1 / (rank + 10) for rank in range(len(VOCABULARY))]  # Zipf's law
 QUESTIONS = (
     "員工特別休假要提早多久申請？",
     "出差費用的單據要交給哪個部門？",
@@ -127,13 +137,14 @@ async def fill(app: App, passages: int) -> None:
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
                 rows.append(PassageVectors(passage.id, passage.collection_id, "zh", vectors))
             await store.vectors.put(key, rows)
+    await store.maintenance.optimize()
 
 
 async def _source(app: App, name: str, collection_id: str, rng: random.Random) -> None:
     now = app.clock.now()
     source = Source(name, collection_id, name, SourceKind.PASTE, name, 1, SourceState.QUEUED, now)
     await app.store.sources.add(source)
-    texts = ["，".join(rng.choices(WORDS, k=160)) for _ in range(A_SOURCE)]
+    texts = ["，".join(rng.choices(VOCABULARY, WEIGHTS, k=160)) for _ in range(A_SOURCE)]
     chunks = tuple(
         Chunk(n, text, match_text(text), Locator(page=n + 1)) for n, text in enumerate(texts)
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class LocalEncoder:
 
     async def unavailable(self) -> NoVectors | None:
         """Hashes the files once, in a thread; again only after they were replaced."""
-        if any(find_spec(library) is None for library in _LIBRARIES):
+        if not _has_libraries():
             return NoVectors.UNSUPPORTED_PLATFORM
         try:
             await self._verified()
@@ -168,6 +169,12 @@ class LocalEncoder:
             return installed_source(self._model, self._folder)
         except ModelError:
             return self._model.source
+
+
+@cache
+def _has_libraries() -> bool:
+    """Looked up once: it searches folders."""
+    return all(find_spec(library) is not None for library in _LIBRARIES)
 
 
 def _looks(path: Path) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ TARGET = 500  # characters (FEATURES A11)
 MOST = 640  # a CJK passage of this length stays under 450 tokens of the default model
 OVERLAP = 80  # repeated where a border falls inside a paragraph
 WHOLE = 300  # a paragraph of this length stands alone: mixing it blurs what the passage is about
+TINY = 60  # shorter than this (a title line) joins even what must then be cut
 SHORT = 120  # shorter than this, a section or the end of a page joins what follows
 HEADER_MOST = 200  # of a header row, repeated in each passage of its rows
 PIECE = Sizes(target=250, most=300, overlap=0)
@@ -154,6 +155,8 @@ def _may_join(short: Sequence[_Unit], group: Sequence[_Unit]) -> bool:
     if not _is_alike(last, first):
         return False
     if first.locator.page != last.locator.page and not first.is_heading:
+        return True
+    if _length(short) <= TINY and not first.is_heading:
         return True
     return _length(short) + _length(group) <= TARGET
 

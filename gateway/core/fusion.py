@@ -1,9 +1,9 @@
 """One order out of two ranked lists: the calibrated blend, or reciprocal rank fusion."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import NamedTuple
 
 RANK_CONSTANT = 60  # the usual value; large enough that rank 1 does not drown rank 2
 PER_SOURCE = 3
@@ -13,8 +13,7 @@ BM25_CEILING = 2.2  # k1 + 1: what a term can give at most, times its idf
 Ranked = Sequence[tuple[int, float]]  # (passage id, raw score), best first
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A passage's place in the fused order, with what each list said of it; ranks from 1."""
 
     passage_id: int
@@ -27,11 +26,11 @@ class Fused:
 
 def reciprocal_rank(lexical: Ranked, vector: Ranked) -> tuple[Fused, ...]:
     """Σ 1 / (60 + rank), best first; ties go to the smaller id."""
-
-    def score(words: _Place, near: _Place) -> float:
-        return sum(1 / (RANK_CONSTANT + place[0]) for place in (words, near) if place[0])
-
-    return _fuse(lexical, vector, {}, score)
+    scores: dict[int, float] = {}
+    for ranked in (lexical, vector):
+        for rank, (found, _said) in enumerate(ranked, 1):
+            scores[found] = scores.get(found, 0.0) + 1 / (RANK_CONSTANT + rank)
+    return _in_order(scores, lexical, vector, {})
 
 
 def blend(
@@ -48,36 +47,31 @@ def blend(
     the cosines of lexical hits outside the vector list. A passage without a vector counts as the
     median of the vector list: neither punished nor favoured while vectors are being made.
     """
-    ceiling = BM25_CEILING * max(idf_sum, 1e-9)
-    unknown = median(cosine for _, cosine in vector) if vector else 0.0
-
-    def score(words: _Place, near: _Place) -> float:
-        cosine = unknown if near[1] is None else near[1]
-        return weight * cosine + (1 - weight) * (words[1] or 0.0) / ceiling
-
-    return _fuse(lexical, vector, cosines, score)
-
-
-_Place = tuple[int | None, float | None]  # rank in a list, and what the list said
-_NOWHERE: _Place = (None, None)
+    rest = (1 - weight) / (BM25_CEILING * max(idf_sum, 1e-9))
+    unknown = weight * median(cosine for _, cosine in vector) if vector else 0.0
+    known = {**cosines, **dict(vector)}
+    scores = {found: weight * cosine for found, cosine in vector}
+    for found, words in lexical:
+        near = weight * known[found] if found in known else unknown
+        scores[found] = near + rest * words
+    return _in_order(scores, lexical, vector, known)
 
 
-def _fuse(
-    lexical: Ranked,
-    vector: Ranked,
-    cosines: Mapping[int, float],
-    score: Callable[[_Place, _Place], float],
+def _in_order(
+    scores: Mapping[int, float], lexical: Ranked, vector: Ranked, cosines: Mapping[int, float]
 ) -> tuple[Fused, ...]:
-    words: dict[int, _Place] = {hit[0]: (rank, hit[1]) for rank, hit in enumerate(lexical, 1)}
-    near: dict[int, _Place] = {found: (None, cosine) for found, cosine in cosines.items()}
-    near.update((hit[0], (rank, hit[1])) for rank, hit in enumerate(vector, 1))
-    known = words.keys() | {found for found, _ in vector}
-    places = ((found, words.get(found, _NOWHERE), near.get(found, _NOWHERE)) for found in known)
-    order = sorted((-score(said, close), found, said, close) for found, said, close in places)
-    return tuple(
-        Fused(found, -value, said[0], close[0], said[1], close[1])
-        for value, found, said, close in order
-    )
+    words = {hit[0]: (rank, hit[1]) for rank, hit in enumerate(lexical, 1)}
+    near = {hit[0]: (rank, hit[1]) for rank, hit in enumerate(vector, 1)}
+    order = sorted(scores, key=lambda found: (-scores[found], found))
+    fused = []
+    for found in order:
+        lexical_rank, lexical_score = words.get(found, _NOWHERE)
+        vector_rank, cosine = near.get(found, (None, cosines.get(found)))
+        fused.append(Fused(found, scores[found], lexical_rank, vector_rank, lexical_score, cosine))
+    return tuple(fused)
+
+
+_NOWHERE: tuple[int | None, float | None] = (None, None)
 
 
 def spread(

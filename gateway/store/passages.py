@@ -73,8 +73,7 @@ class SqlitePassages:
         self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
     ) -> LexicalHits:
         """Frequencies and total are the whole table's (DESIGN section 8.9)."""
-        match = fulltext.match_query(terms, phrases)
-        if scope.is_empty or match is None or limit < 1:
+        if scope.is_empty or fulltext.match_query(terms, phrases) is None or limit < 1:
             return _NOTHING
         listed = json_list(scope.collections)
 
@@ -82,12 +81,13 @@ class SqlitePassages:
             nos = [row[0] for row in _NOS.all(connection, scope=listed)]
             if not nos:
                 return _NOTHING
+            total = counters.value(connection, counters.PASSAGES)
+            words = fulltext.words(terms)
+            having = fulltext.frequencies(connection, words)
+            match = fulltext.match_query(fulltext.telling(words, having, total), phrases) or ""
             rows = fulltext.search(connection, nos, match, limit)
-            return LexicalHits(
-                hits=tuple((passage_id, -score) for passage_id, score in rows),
-                passages_total=counters.value(connection, counters.PASSAGES),
-                document_frequency=fulltext.frequencies(connection, fulltext.words(terms)),
-            )
+            hits = tuple((passage_id, -score) for passage_id, score in rows)
+            return LexicalHits(hits, total, having)
 
         return await self._database.read(unit)
 
