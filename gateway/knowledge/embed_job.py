@@ -22,6 +22,7 @@ FAILED = "embedding_failed"
 RETRY = timedelta(minutes=10)
 REST = timedelta(minutes=1)  # the encoder itself tries a new start at least this often
 EVERY = ""  # the key of the job that looks for all sources whose vectors are incomplete
+BATCHES_A_TURN = 8  # of one source, before other sources have theirs
 LOOKED_AT = 2_000  # passages without vectors
 
 
@@ -62,15 +63,26 @@ class EmbedJob:
         ):
             return
         try:
-            while batch := await self.vectors.without_vectors(
-                self.encoder.model_key, source.id, self.limits.batch_size
-            ):
-                await self._put(batch)
+            is_done = await self._embed_some(source)
         except ModelError as error:
             log.warning("embedding_failed", source=source.id, code=error.code)
             await self._later(source, RETRY)
             return
-        await self._settle(source, StatusDetail.HYBRID)
+        if is_done:
+            await self._settle(source, StatusDetail.HYBRID)
+        else:  # a long document lets those that wait go first
+            await self.jobs.put("embed", source.id, self.clock.now())
+
+    async def _embed_some(self, source: Source) -> bool:
+        """A turn of batches; whether nothing is left."""
+        for _ in range(BATCHES_A_TURN):
+            batch = await self.vectors.without_vectors(
+                self.encoder.model_key, source.id, self.limits.batch_size
+            )
+            if not batch:
+                return True
+            await self._put(batch)
+        return False
 
     async def _later(self, source: Source, pause: timedelta) -> None:
         await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)

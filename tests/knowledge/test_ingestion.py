@@ -421,3 +421,30 @@ async def test_another_model_embeds_everything_again(shelf: Shelf, encoder: Fake
     await shelf.ingestion.backfill()
     await shelf.ingestion.drain()
     assert len(await shelf.vectors()) == 6
+
+
+class OrderedEncoder(FakeEncoder):
+    """Remembers what it was given, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.texts.extend(texts)
+        return await super().embed_passages(texts)
+
+
+async def test_a_long_document_lets_a_short_one_have_its_vectors_first(shelf: Shelf) -> None:
+    shelf.encoder = encoder = OrderedEncoder()
+    shelf.restart()
+    collection = await shelf.collection()
+    paragraphs = [f"第{number}條 " + "規定" * 180 for number in range(300)]
+    long = await shelf.add(collection, "long.txt", "\n".join(paragraphs))
+    short = await shelf.add(collection, "short.txt", TEXT)
+    await shelf.ingestion.drain()
+    assert outcome(await shelf.now(long)) == READY
+    assert outcome(await shelf.now(short)) == READY
+    of_short = next(n for n, text in enumerate(encoder.texts) if text in TEXT)
+    of_long = [n for n, text in enumerate(encoder.texts) if "規定規定" in text]
+    assert of_long[0] < of_short < of_long[-1]
