@@ -9,7 +9,7 @@ import structlog
 from models.worker_process import WorkerLost, WorkerProcess
 
 log = structlog.get_logger()
-BACKLOG = 32  # waiting passages that are worth a second worker's start (about 1 s of CPU)
+BACKLOG = 12  # waiting passages that are worth a second worker: more are to come as a rule
 SURPLUS_IDLE_S = 3.0
 
 Start = Callable[[], Awaitable[WorkerProcess]]

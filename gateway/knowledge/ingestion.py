@@ -37,7 +37,7 @@ FOLLOW_UP_S = 2.0  # waiters look again even if another process did the work
 Handler = Callable[[Job], Awaitable[None]]
 READING, EMBEDDING = ("ingest",), ("embed",)
 UPKEEP = ("sweep_blobs", "optimize_index", "remove_collection")
-EMBED_LANES = 4  # small sources side by side, so that a second worker has something to do
+EMBED_LANES = 8  # so that many small documents keep every worker busy
 LANES = (READING, UPKEEP, *(EMBEDDING,) * EMBED_LANES)
 
 
