@@ -119,8 +119,12 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(home: Path) -> AsyncIterator[App]:
-    """Open a home with its settings; background work on documents runs meanwhile."""
+async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
+    """Open a home with its settings; background work on documents runs meanwhile.
+
+    A command that does not serve needs neither the channels' secrets nor every provider's: they
+    may stand in the environment of the gateway alone.
+    """
     config = load(home / "config.toml")
     knowledge = knowledge_config.read(config)
     for warning in knowledge.warnings:
@@ -131,15 +135,10 @@ async def open_app(home: Path) -> AsyncIterator[App]:
         shelves = await opened.enter_async_context(
             open_shelves(home, knowledge.limits, encoder, clock, ids)
         )
-        models = ModelRegistry(
-            {
-                name: section(ProviderSettings, table, f"providers.{name}")
-                for name, table in config.providers.items()
-            }
-        )
+        models = ModelRegistry(build_providers(config, is_strict=serves))
         opened.push_async_callback(models.close)
         web_chat = WebChatChannel()
-        channels = build_channels(config)
+        channels = build_channels(config) if serves else {}
         channels[web_chat.name, web_chat.account_name] = web_chat
         for channel in channels.values():
             opened.push_async_callback(channel.close)
@@ -270,6 +269,19 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
         raise ConfigError(reason, path="gateway.port", reason=reason) from error
     address = runner.addresses[0]
     return f"http://{address[0]}:{address[1]}"
+
+
+def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSettings]:
+    """Language models by provider id; where it is not strict a wrong one is told and left out."""
+    providers: dict[str, ProviderSettings] = {}
+    for name, table in config.providers.items():
+        try:
+            providers[name] = section(ProviderSettings, table, f"providers.{name}")
+        except ConfigError as error:
+            if is_strict:
+                raise
+            log.warning("provider left out", provider=name, reason=str(error))
+    return providers
 
 
 def build_channels(config: Config) -> dict[tuple[str, str], Channel]:

@@ -99,7 +99,7 @@ async def operator(home: Path, language: str | None = None) -> AsyncIterator[Ope
             return
         try:
             with homes.lock(home):
-                async with open_app(home) as app:
+                async with open_app(home, serves=False) as app:
                     yield InProcess(app, language)
                 return
         except HomeError as error:

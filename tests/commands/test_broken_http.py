@@ -2,15 +2,13 @@
 
 import asyncio
 import sys
-from pathlib import Path
 
 from tests.commands.conftest import ROOT, CommandLine
 
 MARK = b"x-not-for-the-log"
 
 
-async def test_what_a_broken_request_holds_is_not_logged(new_home: Path, tmp_path: Path) -> None:
-    shutten = CommandLine(new_home)
+async def test_what_a_broken_request_holds_is_not_logged(shutten: CommandLine) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "gateway", "--home", str(shutten.home), "serve", "--port", "0",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

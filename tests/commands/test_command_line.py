@@ -150,7 +150,7 @@ def test_unreadable_files_are_refused_with_a_sentence(stocked: CommandLine, tmp_
     codes = {row["source"]["title"]: row["source"]["error_code"] for row in ran.json}
     assert codes["empty.txt"] == "empty_text"
     assert codes["sound.mp3"] == "unsupported_format"
-    assert codes["sheet.xlsx"] in {"unsupported_format", "document_limits"}
+    assert codes["sheet.xlsx"] == "extract_crashed", "damaged: its own program may mend it"
     assert all(row["source"]["error_message"] for row in ran.json)
     gone = stocked(
         "add", str(tmp_path / "no-such.txt"), "--collection", "handbook", "--as", "admin"
@@ -289,3 +289,14 @@ async def test_a_chore_that_fails_does_not_end_the_gateway(stocked: CommandLine)
     async with stocked.serving():
         audit = stocked.home / "security_audit.jsonl"
         await eventually(lambda: audit.exists() and "account_created" in audit.read_text("utf-8"))
+
+
+def test_secrets_of_the_gateways_environment_are_not_needed_by_commands(
+    stocked: CommandLine,
+) -> None:
+    with (stocked.home / "config.toml").open("a", encoding="utf-8") as config:
+        config.write('\n[providers.cloud]\napi_key_env = "NOT_HERE"\n')
+        config.write('[channels.line.main]\nagent = "helper"\nchannel_secret_env = "NOR_THIS"\n')
+    assert "七日" in stocked.ok("ask", QUESTION, "--as", "anna", "--agent", "helper").out
+    refused = stocked("serve", "--port", "0")
+    assert (refused.code, "config_invalid" in refused.err) == (1, True)
