@@ -246,3 +246,16 @@ def test_no_text_is_lost_and_no_passage_is_too_long(blocks: list[Block]) -> None
         assert passage.section is None or passage.section < len(sections)
         first, last = passage.locator.page, passage.locator.page_end
         assert (first is None) or (last is not None)
+
+
+def test_a_title_line_joins_the_long_paragraph_it_stands_over() -> None:
+    found = texts(paragraph("三氯化氮"), paragraph(LONG))
+    assert found[0].startswith("三氯化氮")
+    assert "第1條" in found[0], "a title alone would outrank the passages it heads"
+    assert all(len(passage) <= MOST for passage in found)
+
+
+def test_a_longer_line_does_not_join_what_must_be_cut_anyway() -> None:
+    line = "本文件說明員工請假、出差與費用報支的一般規定與例外情形，" * 3
+    found = texts(paragraph(line), paragraph(LONG))
+    assert found[0].strip() == line
