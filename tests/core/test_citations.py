@@ -356,11 +356,16 @@ def fastest(work: Callable[[], object], runs: int = 5) -> float:
     return min(times)
 
 
-def test_five_thousand_digits_take_no_time() -> None:
-    draft = "[" + "9" * 5000
+def fed_by_character(draft: str) -> None:
     stream = StreamFilter()
-    assert fastest(lambda: rewrite(draft, PRESENTED)) < 0.010
-    assert fastest(lambda: [stream.feed(char) for char in draft]) < 0.010
+    for char in draft:
+        stream.feed(char)
+
+
+@pytest.mark.parametrize("work", [lambda draft: rewrite(draft, PRESENTED), fed_by_character])
+def test_a_run_of_digits_takes_time_in_proportion(work: Callable[[str], object]) -> None:
+    short, long = ("[" + "9" * count for count in (5_000, 20_000))
+    assert fastest(lambda: work(long)) < 12 * fastest(lambda: work(short))  # quadratic: 16
 
 
 HOSTILE = {
