@@ -46,6 +46,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("llm_failed", 502),
         ErrorCode("llm_timeout", 504),
         ErrorCode("channel_failed", 502),
+        ErrorCode("attachment_unavailable", 502),
         # ingestion (FEATURES A9); the sentence is shown to the uploader
         ErrorCode("too_large", 413),
         ErrorCode("too_many_chars", 413),

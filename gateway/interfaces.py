@@ -1,6 +1,6 @@
 """The seams: small protocols between the path of a message and everything that does I/O."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,10 @@ from gateway.core.documents import (
     StatusDetail,
 )
 from gateway.core.messages import (
+    Attachment,
+    ChannelState,
+    Check,
+    Conversation,
     InboundMessage,
     Limits,
     OutboundCall,
@@ -46,6 +50,7 @@ from gateway.core.turns import Exchange, TurnRecord
 
 Vector = NDArray[np.float32]
 OnDelta = Callable[[str], Awaitable[None]]
+Accept = Callable[[Sequence[InboundMessage]], Awaitable[object]]  # durable when it returns
 
 
 class Clock(Protocol):
@@ -424,6 +429,7 @@ class Claimed:
     id: str
     message: InboundMessage
     attempts: int
+    preview: str | None = None  # the platform's id of the message that shows the draft
 
 
 class Inbox(Protocol):
@@ -451,6 +457,20 @@ class Inbox(Protocol):
 
     async def recover(self, now: datetime) -> int:
         """At start: claims of a dead process are free again."""
+        ...
+
+    async def shown(self, row_id: str, preview: str) -> None:
+        """Remember the message that shows the draft, for a re-run after a crash."""
+        ...
+
+    async def renew(self, row_ids: Sequence[str], until: datetime) -> None:
+        """Keep holding claimed rows."""
+        ...
+
+    async def retract(self, conversation: Conversation, keys: Sequence[str]) -> Sequence[str]:
+        """Wipe these messages of the chat: waiting ones are done without an answer, ones that
+        come later than their retraction are duplicates. The turn ids of those we had.
+        """
         ...
 
     async def purge(self, before: datetime) -> int:
@@ -483,8 +503,19 @@ class Outbox(Protocol):
         ...
 
     async def postpone(
-        self, call_id: str, until: datetime, reason: str, *, without_handle: bool = False
-    ) -> None: ...
+        self,
+        call_id: str,
+        until: datetime,
+        reason: str,
+        *,
+        without_handle: bool = False,
+        uncounted: bool = False,
+    ) -> None:
+        """Due again at `until`; `without_handle` drops the one-time way and the method chosen,
+        `uncounted` gives the attempt back (nothing was written to a socket).
+        """
+        ...
+
     async def give_up(self, call_id: str, state: str, reason: str, now: datetime) -> None:
         """`state` is "unknown" or "dead"."""
         ...
@@ -497,6 +528,12 @@ class Outbox(Protocol):
 
     async def listed(self, states: Sequence[str], limit: int) -> Sequence[Mapping[str, Any]]:
         """Dead letters and unknown outcomes, for people."""
+        ...
+
+    async def replay(self, call_id: str, now: datetime) -> None:
+        """A dead or unknown call is due once more, by a person's decision; NotFoundError when it
+        is neither, or its text is gone.
+        """
         ...
 
 
@@ -528,6 +565,23 @@ class Channel(Protocol):
     @property
     def limits(self) -> Limits: ...
 
+    @property
+    def state(self) -> ChannelState: ...
+
+    async def run(self, accept: Accept) -> None:
+        """Keep the connection by which messages come (polling, socket) until cancelled; returns
+        at once where webhooks bring everything. Reconnects by itself; its troubles are `state`.
+        """
+        ...
+
+    async def check(self) -> Sequence[Check]:
+        """Ask the platform whether credentials and webhook are right; for doctor."""
+        ...
+
+    def challenge(self, body: bytes) -> str | None:
+        """What a verified body wants echoed (Slack's url_verification), else None."""
+        ...
+
     def parse(
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> Sequence[InboundMessage]:
@@ -538,10 +592,33 @@ class Channel(Protocol):
         """How this call would go out at this moment."""
         ...
 
+    def reserve(self, conversation: Conversation) -> float:
+        """Seconds until the platform's rates let a call to this chat go out; 0.0 takes the turn."""
+        ...
+
     async def send(self, call: OutboundCall, method: SendMethod) -> SendOutcome: ...
-    async def show_typing(self, message: InboundMessage) -> None: ...
+    async def show_typing(self, message: InboundMessage) -> None:
+        """Called again every `limits.typing_every_s` while the turn runs. ChannelError."""
+        ...
+
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
-        """Best effort; a channel that cannot show drafts does nothing."""
+        """`text` is the next piece of the draft. A channel that cannot show drafts does nothing;
+        one that posts a message for it names that in `preview`. ChannelError.
+        """
+        ...
+
+    def preview(self, turn_id: str) -> str | None:
+        """The platform's id of the message that shows the turn's draft, if there is one."""
+        ...
+
+    def adopt_preview(self, turn_id: str, preview: str) -> None:
+        """Go on with a message that showed the draft before a crash."""
+        ...
+
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """The file's bytes as they come; whoever reads counts them and stops. Only from the
+        platform's own hosts. ChannelError `attachment_unavailable`.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -551,3 +628,12 @@ class Replies(Protocol):
     """The durable way out, as the turn sees it."""
 
     async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None: ...
+
+
+class Meter(Protocol):
+    """Where figures about the running program go; names are those of docs/operating.md."""
+
+    def count(self, name: str, amount: float = 1.0, **labels: str) -> None: ...
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        """A duration in seconds."""
+        ...

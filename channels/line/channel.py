@@ -7,6 +7,7 @@ from datetime import datetime
 
 from channels.line import parse, render
 from channels.line.client import LineClient
+from channels.plain import PlainChannel
 from gateway.core.messages import (
     InboundMessage,
     Limits,
@@ -44,7 +45,7 @@ class LineSettings:
                 raise ConfigError(f"{path} is empty", path=path, reason="is empty")
 
 
-class LineChannel:
+class LineChannel(PlainChannel):
     """Implements the Channel protocol of gateway/interfaces.py for LINE."""
 
     def __init__(self, settings: LineSettings) -> None:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from channels.plain import PlainChannel
 from channels.webchat import parse, render
 from channels.webchat.client import Frame, Hub
 from gateway.core.messages import (
@@ -20,7 +21,7 @@ from gateway.interfaces import Channel
 KEY_BYTES = 32
 
 
-class WebChatChannel:
+class WebChatChannel(PlainChannel):
     """Implements the Channel protocol of gateway/interfaces.py for our own page."""
 
     def __init__(self) -> None:

@@ -52,10 +52,30 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHandle:
-    """A one-time right to answer (LINE reply token); after `expires_at` the channel pushes."""
+    """A one-time way to answer, good until `expires_at`: LINE's reply token, or the message that
+    shows a draft and is to become the reply.
+    """
 
     token: str
     expires_at: datetime
+
+
+class NoticeKind(StrEnum):
+    """What a platform tells us about a chat, beside messages."""
+
+    RETRACTED = "retracted"  # messages were unsent or deleted: our copies go too
+    ACCOUNT_LINKED = "account_linked"  # the platform's own linking flow ended (FEATURES A32)
+    CHAT_MOVED = "chat_moved"  # a Telegram group became a supergroup, with another id
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something other than a message. Only the fields of its kind are set."""
+
+    kind: NoticeKind
+    message_keys: tuple[str, ...] = ()  # RETRACTED: InboundMessage.message_key of each
+    nonce: str = ""  # ACCOUNT_LINKED: the one our page made
+    new_chat_id: str = ""  # CHAT_MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +85,8 @@ class InboundMessage:
     `delivery_id` is the platform's id of this delivery, `message_key` the identity of the message
     itself; a repeat of either is a duplicate. `account_id` is set by web chat alone, where the
     gateway itself signed the session; every other channel names a sender and is resolved by link.
-    `agent_id` is the agent the platform account is bound to.
+    `agent_id` is the agent the platform account is bound to. With a `notice` it is no message but
+    something the platform tells us about the chat: it has no text and gets no answer.
     """
 
     conversation: Conversation
@@ -81,6 +102,9 @@ class InboundMessage:
     attachments: tuple[Attachment, ...] = ()
     reply_handle: ReplyHandle | None = None
     language: str | None = None  # the channel's setting, if it has one
+    sender_name: str | None = None  # as the platform shows it; for people to recognise, no identity
+    reply_to: str | None = None  # the platform's id of this message, where a reply can refer to it
+    notice: Notice | None = None
 
 
 class Unit(StrEnum):
@@ -101,6 +125,7 @@ class Limits:
     footer_units: int
     max_calls: int = 1  # API calls a reply may take; LINE: 1, an extra metered push by a setting
     has_markdown: bool = False
+    typing_every_s: float = 0.0  # how long the platform shows it; 0.0: once is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +157,11 @@ class SendMethod(StrEnum):
     PUSH = "push"  # LINE push: repeated under the same retry key it is accepted once
     FRAME = "frame"  # web chat: repeated frames carry the same turn id
     POST = "post"  # platforms without an idempotency key
+    EDIT = "edit"  # the preview becomes the reply: saying the same twice changes nothing
+    NONCE = "nonce"  # Discord: a repeat under the same nonce is the message that is there already
 
 
-IDEMPOTENT = frozenset({SendMethod.PUSH, SendMethod.FRAME})
+IDEMPOTENT = frozenset({SendMethod.PUSH, SendMethod.FRAME, SendMethod.EDIT, SendMethod.NONCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +177,7 @@ class OutboundCall:
     created_at: datetime
     reply_handle: ReplyHandle | None = None
     extra: Mapping[str, Any] | None = None  # web chat: text and citations of the final frame
+    reply_to: str | None = None  # of the first call: InboundMessage.reply_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +217,28 @@ class OutcomeUnknown:
 
 
 SendOutcome = Delivered | RetryLater | TryOtherMethod | Refused | OutcomeUnknown
+
+
+class LinkState(StrEnum):
+    """How a channel's connection is doing."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DOWN = "down"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """For /readyz and doctor; `reason` is a code or an exception's name, never a secret."""
+
+    state: LinkState = LinkState.READY
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that doctor looked at; `detail` holds no secret."""
+
+    name: str  # "credentials" | "webhook" | "connection" | …
+    is_ok: bool
+    detail: str = ""

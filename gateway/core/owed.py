@@ -32,6 +32,7 @@ def owed_calls(
             idempotency_key=str(uuid.uuid5(_KEY, f"{turn_id}/{seq}")),
             created_at=now,
             reply_handle=message.reply_handle if seq == 0 else None,
+            reply_to=message.reply_to if seq == 0 else None,
         )
         for seq, chunk in enumerate(_chunks(parts, limits.parts_per_call))
     )

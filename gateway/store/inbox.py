@@ -5,9 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, or_, select, update
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    update,
+)
 
-from gateway.core.messages import InboundMessage, OutboundCall
+from gateway.core.messages import Conversation, InboundMessage, OutboundCall
 from gateway.errors import NotFoundError
 from gateway.interfaces import Claimed, Clock, Inbox
 from gateway.store.database import Database
@@ -25,7 +37,8 @@ _IS_OPEN = inbox.c.state != _DONE  # written as in the partial index, or SQLite 
 _lane_other = inbox.alias()
 
 _SEE = Statement(
-    insert(dedupe).prefix_with("OR IGNORE", dialect="sqlite"), columns=["account", "key", "at"]
+    insert(dedupe).prefix_with("OR IGNORE", dialect="sqlite"),
+    columns=["account", "key", "at", "row_id"],
 )
 _OPEN_IN_LANE = Statement(  # counts no further than it must
     select(func.count()).select_from(
@@ -45,7 +58,7 @@ _EXPIRE = Statement(
     .values(state=_WAITING, claimed_by=null(), claimed_until=null())
 )
 _NEXT = Statement(
-    select(inbox.c.id, inbox.c.payload, inbox.c.attempts)
+    select(inbox.c.id, inbox.c.payload, inbox.c.attempts, inbox.c.preview)
     .where(
         _IS_OPEN,
         inbox.c.state == _WAITING,
@@ -101,6 +114,33 @@ _RECOVER = Statement(
     .where(_IS_OPEN, inbox.c.state.in_((_RUNNING, _BUSY)))
     .values(state=_WAITING, claimed_by=null(), claimed_until=null())
 )
+_SHOWN = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"), _IS_OPEN)
+    .values(preview=bindparam("shown"))
+)
+_RENEW = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"), _IS_OPEN, inbox.c.state == _RUNNING)
+    .values(claimed_until=bindparam("until"))
+)
+_ROW_OF_KEY = Statement(
+    select(dedupe.c.row_id).where(
+        dedupe.c.account == bindparam("account"), dedupe.c.key == bindparam("key")
+    )
+)
+_RETRACT = Statement(
+    update(inbox)
+    .where(inbox.c.id == bindparam("row_id"), inbox.c.lane == bindparam("lane"))
+    .values(
+        is_retracted=1,
+        payload=case((inbox.c.state == _RUNNING, inbox.c.payload), else_=null()),
+        answered_at=case(
+            (inbox.c.state.in_((_WAITING, _BUSY)), bindparam("now")), else_=inbox.c.answered_at
+        ),
+        state=case((inbox.c.state.in_((_WAITING, _BUSY)), _DONE), else_=inbox.c.state),
+    )
+)
 _FORGET_ROWS = Statement(
     delete(inbox).where(inbox.c.state == _DONE, inbox.c.answered_at < bindparam("before"))
 )
@@ -131,7 +171,7 @@ class SqliteInbox:
             _EXPIRE.run(connection, now=at)
             rows = _NEXT.all(connection, most=limit)
             _CLAIM.many(connection, ({"row_id": row[0], "by": by, "until": end} for row in rows))
-            return [Claimed(row[0], _MESSAGES.decode(row[1]), row[2] + 1) for row in rows]
+            return [Claimed(row[0], _MESSAGES.decode(row[1]), row[2] + 1, row[3]) for row in rows]
 
         return await self._database.write(unit)
 
@@ -167,6 +207,31 @@ class SqliteInbox:
         """One gateway a home: at its start every claim is a dead process's."""
         return await self._database.write(_RECOVER.run)
 
+    async def shown(self, row_id: str, preview: str) -> None:
+        await self._database.write(lambda c: _SHOWN.run(c, row_id=row_id, shown=preview))
+
+    async def renew(self, row_ids: Sequence[str], until: datetime) -> None:
+        rows = [{"row_id": row_id, "until": micros(until)} for row_id in row_ids]
+        if rows:
+            await self._database.write(lambda c: _RENEW.many(c, rows))
+
+    async def retract(self, conversation: Conversation, keys: Sequence[str]) -> Sequence[str]:
+        """A running turn goes on; its row is wiped when it ends."""
+        account = f"{conversation.channel}/{conversation.account_name}"
+        now, lane = micros(self._clock.now()), conversation.lane
+
+        def unit(connection: Connection) -> list[str]:
+            had = []
+            for key in keys:
+                named = {"account": account, "key": f"m:{key}"}
+                _SEE.run(connection, **named, at=now, row_id=None)
+                row_id = _ROW_OF_KEY.scalar(connection, **named)
+                if row_id and _RETRACT.run(connection, row_id=row_id, lane=lane, now=now):
+                    had.append(row_id)
+            return had
+
+        return await self._database.write(unit)
+
     async def purge(self, before: datetime) -> int:
         """Also forgets sent outbox rows, and wipes the text of dead and unknown ones."""
         at = micros(before)
@@ -195,7 +260,10 @@ def _put(connection: Connection, row: _Written, seen_at: int, lane_limit: int) -
     account = f"{conversation.channel}/{conversation.account_name}"
     keys = [f"d:{message.delivery_id}"] if message.delivery_id else []
     keys += [f"m:{message.message_key}"] if message.message_key else []
-    fresh = [_SEE.run(connection, account=account, key=key, at=seen_at) for key in keys]
+    fresh = [
+        _SEE.run(connection, account=account, key=key, at=seen_at, row_id=row.row_id)
+        for key in keys
+    ]
     if not all(fresh):
         return "duplicate"
     is_open = _OPEN_IN_LANE.scalar(connection, lane=conversation.lane, most=lane_limit)

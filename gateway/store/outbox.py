@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, null, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, null, or_, select, update
 
 from gateway.core.messages import IDEMPOTENT, SendMethod
 from gateway.errors import InvalidRequestError, NotFoundError
@@ -75,8 +75,11 @@ _POSTPONE = Statement(
         state=case((outbox.c.payload.is_(None), DEAD), else_=PENDING),
         due_at=bindparam("until"),
         reason=bindparam("reason"),
-        method=case((_REPEATABLE, outbox.c.method), else_=null()),
+        method=case(
+            (bindparam("drop_handle") == 1, null()), (_REPEATABLE, outbox.c.method), else_=null()
+        ),
         reply_handle=case((bindparam("drop_handle") == 1, null()), else_=outbox.c.reply_handle),
+        attempts=func.max(0, outbox.c.attempts - bindparam("given_back")),
         **_NO_CLAIM,
     )
 )
@@ -114,6 +117,18 @@ _TO_DEAD = Statement(  # its text went with a source while it was being sent
     update(outbox)
     .where(outbox.c.state.in_(_UNSENT), outbox.c.payload.is_(None))
     .values(state=DEAD, finished_at=bindparam("now"), reason="source_removed", **_NO_CLAIM)
+)
+_REPLAY = Statement(
+    update(outbox)
+    .where(_of_call, outbox.c.state.in_((DEAD, UNKNOWN)), outbox.c.payload.is_not(None))
+    .values(
+        state=PENDING,
+        due_at=bindparam("now"),
+        attempts=0,
+        finished_at=null(),
+        reason="replayed",
+        **_NO_CLAIM,
+    )
 )
 _LISTED = Statement(
     select(
@@ -177,7 +192,13 @@ class SqliteOutbox:
         await self._database.write(lambda c: _SENT.run(c, call_id=call_id, now=at))
 
     async def postpone(
-        self, call_id: str, until: datetime, reason: str, *, without_handle: bool = False
+        self,
+        call_id: str,
+        until: datetime,
+        reason: str,
+        *,
+        without_handle: bool = False,
+        uncounted: bool = False,
     ) -> None:
         """Keeps the method only where a repeat must use the same one; frees the claim."""
         await self._change(
@@ -186,6 +207,7 @@ class SqliteOutbox:
             until=micros(until),
             reason=reason,
             drop_handle=int(without_handle),
+            given_back=int(uncounted),
         )
 
     async def give_up(self, call_id: str, state: str, reason: str, now: datetime) -> None:
@@ -216,6 +238,10 @@ class SqliteOutbox:
             | {"created_at": instant(row[7]), "finished_at": instant(row[8])}
             for row in rows
         ]
+
+    async def replay(self, call_id: str, now: datetime) -> None:
+        """With a fresh count of attempts; the key stays, so that an accepted push stays one."""
+        await self._change(_REPLAY, call_id, now=micros(now))
 
     async def forget_turns(self, turn_ids: Sequence[str], now: datetime) -> None:
         """Wipe the replies of these turns, which rest on a source that is going (section 8.8)."""

@@ -24,6 +24,7 @@ class _Payload:
 
     parts: tuple[str, ...]
     extra: Mapping[str, Any] | None = None
+    reply_to: str | None = None
 
 
 _PAYLOADS = msgspec.json.Decoder(_Payload)
@@ -59,7 +60,7 @@ FORGET_TEXT = Statement(
 def row_of(call: OutboundCall) -> dict[str, Any]:
     """Parameters of INSERT_CALL."""
     handle = call.reply_handle
-    payload = _Payload(call.parts, call.extra)
+    payload = _Payload(call.parts, call.extra, call.reply_to)
     created_at = micros(call.created_at)
     return {
         "id": call.id,
@@ -103,5 +104,6 @@ def due_call(row: Row) -> DueCall:
         created_at=instant(row[7]),
         reply_handle=None if row[5] is None else _HANDLES.decode(row[5]),
         extra=payload.extra,
+        reply_to=payload.reply_to,
     )
     return DueCall(call, row[8] + 1, None if row[9] is None else SendMethod(row[9]))

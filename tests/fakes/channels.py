@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from channels.plain import PlainChannel
 from gateway.core.messages import (
     Conversation,
     Delivered,
@@ -24,7 +25,7 @@ AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 LATER = datetime(2036, 3, 1, 9, 0, tzinfo=UTC)
 
 
-class FakeChannel:
+class FakeChannel(PlainChannel):
     """Takes outcomes from the script, one a call, and says Delivered when it is empty."""
 
     def __init__(

@@ -279,7 +279,8 @@ class FullDisk:
         self._inbox = world.inbox
         self.refusals = refusals
         self.put, self.recover, self.purge = world.inbox.put, world.inbox.recover, world.inbox.purge
-        self.answered = world.inbox.answered
+        self.answered, self.shown = world.inbox.answered, world.inbox.shown
+        self.renew, self.retract = world.inbox.renew, world.inbox.retract
 
     def _refuse(self) -> None:
         if self.refusals:

@@ -174,7 +174,7 @@ class FullDisk:
         outbox = world.outbox
         self.claim, self.sending, self.recover = outbox.claim, outbox.sending, outbox.recover
         self.postpone, self.give_up, self.listed = outbox.postpone, outbox.give_up, outbox.listed
-        self._sent = outbox.sent
+        self.replay, self._sent = outbox.replay, outbox.sent
         self.refusals = refusals
 
     async def sent(self, call_id: str, now: datetime) -> None:

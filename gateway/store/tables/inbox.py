@@ -18,6 +18,8 @@ inbox = Table(
     Column("claimed_by", Text),
     Column("claimed_until", Integer),
     Column("answered_at", Integer),
+    Column("preview", Text),  # the platform's id of the message that shows the draft
+    Column("is_retracted", Integer, nullable=False, server_default="0"),  # unsent by its sender
     sqlite_autoincrement=True,
 )
 Index(
@@ -36,6 +38,7 @@ dedupe = Table(
     Column("account", Text, primary_key=True),  # channel and our account on it
     Column("key", Text, primary_key=True),  # "d:" delivery id or "m:" message identity
     Column("at", Integer, nullable=False),
+    Column("row_id", Text),  # the inbox row that first brought the key
     Index("ix_dedupe_at", "at"),
     sqlite_with_rowid=False,
 )
