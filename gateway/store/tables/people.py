@@ -67,6 +67,7 @@ links = Table(
     Column("sender_id", Text, primary_key=True),
     Column("account_id", ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("at", Integer, nullable=False),
+    Column("sender_name", Text),  # as the platform showed it when the link was made
 )
 
 collections = Table(
@@ -100,4 +101,48 @@ grants = Table(
     Column("subject_id", Text, primary_key=True),
     Column("role", Text, nullable=False),
     Index("ix_grants_subject", "subject_kind", "subject_id"),
+)
+
+link_codes = Table(
+    "link_codes",
+    KNOWLEDGE,
+    Column("secret_sha256", Text, primary_key=True),
+    Column("kind", Text, nullable=False),  # code: typed in a chat | nonce: LINE's own flow
+    Column("account_id", ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("channel", Text),  # None: good in every channel
+    Column("account_name", Text),
+    Column("created_at", Integer, nullable=False),
+    Column("expires_at", Integer, nullable=False),
+)
+
+link_requests = Table(
+    "link_requests",
+    KNOWLEDGE,
+    Column("id", Text, primary_key=True),
+    Column("account_id", ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("channel", Text, nullable=False),
+    Column("account_name", Text, nullable=False),
+    Column("sender_id", Text, nullable=False),
+    Column("sender_name", Text, nullable=False),
+    Column("at", Integer, nullable=False),
+    Column("expires_at", Integer, nullable=False),
+)
+
+link_guesses = Table(
+    "link_guesses",
+    KNOWLEDGE,
+    Column("channel", Text, primary_key=True),  # all three empty: of all senders together
+    Column("account_name", Text, primary_key=True),
+    Column("sender_id", Text, primary_key=True),
+    Column("since", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("locked_until", Integer),
+)
+
+link_turns = Table(  # a turn that is run again has the outcome it had
+    "link_turns",
+    KNOWLEDGE,
+    Column("turn_id", Text, primary_key=True),
+    Column("outcome", Text, nullable=False),
+    Column("at", Integer, nullable=False),
 )
