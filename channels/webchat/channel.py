@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from channels.plain import PlainChannel
+from channels.sealing import KEY_BYTES
+from channels.sockets import Frame, Hub
 from channels.webchat import parse, render
-from channels.webchat.client import Frame, Hub
 from gateway.core.messages import (
     Delivered,
     InboundMessage,
@@ -17,8 +18,6 @@ from gateway.core.messages import (
     SendOutcome,
 )
 from gateway.interfaces import Channel
-
-KEY_BYTES = 32
 
 
 class WebChatChannel(PlainChannel):

@@ -1,16 +1,15 @@
 """From the gateway's own sealed entry to a message; pure."""
 
-import hashlib
-import hmac
 import re
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
+from channels import sealing
 from channels.text import clean
 from gateway.core.messages import Attachment, InboundMessage, web_chat
-from gateway.errors import GatewayError, InvalidRequestError, SignatureError
+from gateway.errors import GatewayError, InvalidRequestError
 
 CHANNEL, ACCOUNT = "webchat", "web"
 SEAL_HEADER = "X-Webchat-Seal"
@@ -78,17 +77,14 @@ def conversation_name(name: str) -> str:
 
 def seal(entry: Entry, key: bytes) -> tuple[Mapping[str, str], bytes]:
     """The entry as a body and the header that vouches for it."""
-    body = msgspec.json.encode(entry)
-    return {SEAL_HEADER: _seal(body, key)}, body
+    return sealing.seal(msgspec.json.encode(entry), key, SEAL_HEADER)
 
 
 def parse(
     headers: Mapping[str, str], body: bytes, now: datetime, key: bytes
 ) -> tuple[InboundMessage, ...]:
     """SignatureError for whatever this gateway did not seal itself, a webhook's body too."""
-    given = headers.get(SEAL_HEADER, "").encode("utf-8", "replace")
-    if not hmac.compare_digest(given, _seal(body, key).encode()):
-        raise SignatureError("not sealed here")
+    sealing.check(headers, body, key, SEAL_HEADER)
     entry = msgspec.json.decode(body, type=Entry)
     message_id = f"{entry.account_id}.{entry.conversation}.{entry.id}"
     return (
@@ -103,7 +99,3 @@ def parse(
             attachments=tuple(Attachment(each.id, each.name) for each in entry.attachments),
         ),
     )
-
-
-def _seal(body: bytes, key: bytes) -> str:
-    return hmac.new(key, body, hashlib.sha256).hexdigest()

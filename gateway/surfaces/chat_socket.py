@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
+from channels.sockets import Frame, Seat
 from channels.webchat import parse, render
 from channels.webchat.channel import WebChatChannel
-from channels.webchat.client import Frame, Seat
 from gateway.catalogue import error_text
 from gateway.core.access import Account
 from gateway.core.messages import InboundMessage, web_chat
