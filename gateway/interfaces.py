@@ -31,6 +31,7 @@ from gateway.core.documents import (
     SourceWarning,
     StatusDetail,
 )
+from gateway.core.link_codes import LinkOutcome
 from gateway.core.messages import (
     Attachment,
     ChannelState,
@@ -130,6 +131,92 @@ class Links(Protocol):
     async def find(self, sender: Sender) -> str | None: ...
     async def remove(self, sender: Sender) -> bool: ...
     async def list(self, account_id: str | None = None) -> Sequence[tuple[Sender, str]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSecret:
+    """A one-time code, or the nonce of LINE's own flow; only its SHA-256 is kept."""
+
+    sha256: str
+    kind: str  # "code" | "nonce"
+    account_id: str
+    created_at: datetime
+    expires_at: datetime
+    channel: str | None = None  # None: good in every channel
+    account_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAttempt:
+    """A code that was sent in a chat. `sender` is None where it was not a proven 1:1."""
+
+    turn_id: str
+    sha256: str
+    sender: Sender | None
+    sender_name: str
+    seen_as: str  # who wrote it wherever it was, for the audit: an id, or ""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRequest:
+    """A sender that waits for the account to confirm it."""
+
+    id: str
+    account_id: str
+    sender: Sender
+    sender_name: str
+    at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLink:
+    """A verified binding, as people see it listed."""
+
+    sender: Sender
+    sender_name: str
+    account_id: str
+    at: datetime
+
+
+class LinkCodes(Protocol):
+    """One-time codes and nonces. Each method is one transaction, its audit rows with it."""
+
+    async def offer(self, secret: LinkSecret) -> None:
+        """Keep it; expired ones go, and the account's oldest beyond MOST_OPEN."""
+        ...
+
+    async def redeem(self, attempt: LinkAttempt) -> LinkOutcome:
+        """Once a code, once a turn: a turn that is run again has the outcome it had."""
+        ...
+
+    async def redeem_nonce(self, sha256: str, sender: Sender, at: datetime) -> str | None:
+        """Bind at once; the account's id, or None for a nonce that is not good here and now."""
+        ...
+
+
+class LinkRequests(Protocol):
+    """Bindings to be confirmed and bindings that hold, with their audit rows."""
+
+    async def pending(self, account_id: str, now: datetime) -> Sequence[LinkRequest]: ...
+    async def confirm(self, request_id: str, account_id: str, now: datetime) -> BoundLink:
+        """NotFoundError: not this account's, or expired. ConflictError: linked elsewhere."""
+        ...
+
+    async def reject(self, request_id: str, account_id: str, now: datetime) -> None:
+        """NotFoundError as above."""
+        ...
+
+    async def bind(self, link: BoundLink, actor: str) -> None:
+        """By the operator's word; the newest holds."""
+        ...
+
+    async def remove(self, sender: Sender, owner: str | None, actor: str, at: datetime) -> bool:
+        """End a binding; with `owner` only where it is that account's."""
+        ...
+
+    async def bound(self, account_id: str | None = None) -> Sequence[BoundLink]: ...
 
 
 class Collections(Protocol):
@@ -421,6 +508,10 @@ class Turns(Protocol):
         """The newest turn of each of the account's web chat conversations."""
         ...
 
+    async def forget_questions(self, turn_ids: Sequence[str]) -> None:
+        """Wipe what these turns were asked, in the access log too; idempotent."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
@@ -475,6 +566,18 @@ class Inbox(Protocol):
 
     async def purge(self, before: datetime) -> int:
         """Forget finished rows and dedupe keys older than `before` (kept >= 7 days)."""
+        ...
+
+
+class Retractions(Protocol):
+    """The inbox's part in messages that are taken back."""
+
+    async def retract(self, conversation: Conversation, keys: Sequence[str]) -> Sequence[str]:
+        """As in Inbox."""
+        ...
+
+    async def retracted(self, turn_ids: Sequence[str] | None = None) -> Sequence[str]:
+        """Turns whose message was taken back, as long as the inbox knows; or those of these."""
         ...
 
 
@@ -615,6 +718,16 @@ class Channel(Protocol):
         """Go on with a message that showed the draft before a crash."""
         ...
 
+    async def link_token(self, user_id: str) -> str | None:
+        """A token of the platform's own linking flow for a user in a 1:1 chat; None where the
+        platform has no such flow. ChannelError.
+        """
+        ...
+
+    def link_dialog(self, token: str, nonce: str) -> str | None:
+        """Where that flow goes on once our page knows the account; None as above."""
+        ...
+
     def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """The file's bytes as they come; whoever reads counts them and stops. Only from the
         platform's own hosts. ChannelError `attachment_unavailable`.
@@ -627,7 +740,11 @@ class Channel(Protocol):
 class Replies(Protocol):
     """The durable way out, as the turn sees it."""
 
-    async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None: ...
+    async def put(
+        self, turn_id: str, message: InboundMessage, reply: Reply, channel: Channel | None = None
+    ) -> None:
+        """`channel`: the one that ran the turn, should another have its place by now."""
+        ...
 
 
 class Meter(Protocol):

@@ -9,7 +9,6 @@ from sqlalchemy import (
     Connection,
     and_,
     bindparam,
-    case,
     delete,
     func,
     insert,
@@ -21,10 +20,12 @@ from sqlalchemy import (
 
 from gateway.core.messages import Conversation, InboundMessage, OutboundCall
 from gateway.errors import NotFoundError
-from gateway.interfaces import Claimed, Clock, Inbox
+from gateway.interfaces import Claimed, Clock, Inbox, Retractions
+from gateway.store import retraction_rows
 from gateway.store.database import Database
-from gateway.store.json_text import encoded
+from gateway.store.json_text import encoded, json_list
 from gateway.store.outbox_rows import DELETE_SENT, FORGET_TEXT, INSERT_CALL, row_of
+from gateway.store.retraction_rows import account_of, freed
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.inbox import dedupe, inbox
 from gateway.store.values import micros
@@ -55,7 +56,7 @@ _INSERT = Statement(
 _EXPIRE = Statement(
     update(inbox)
     .where(_IS_OPEN, inbox.c.state == _RUNNING, inbox.c.claimed_until <= bindparam("now"))
-    .values(state=_WAITING, claimed_by=null(), claimed_until=null())
+    .values(**freed(_WAITING))
 )
 _NEXT = Statement(
     select(inbox.c.id, inbox.c.payload, inbox.c.attempts, inbox.c.preview)
@@ -102,17 +103,13 @@ _RELEASE = Statement(
     update(inbox)
     .where(inbox.c.id == bindparam("row_id"), _IS_OPEN)
     .values(
-        state=_WAITING,
-        claimed_by=null(),
-        claimed_until=null(),
         failures=inbox.c.failures + bindparam("failed"),
         attempts=func.max(0, inbox.c.attempts - 1 + bindparam("failed")),
+        **freed(_WAITING),
     )
 )
 _RECOVER = Statement(
-    update(inbox)
-    .where(_IS_OPEN, inbox.c.state.in_((_RUNNING, _BUSY)))
-    .values(state=_WAITING, claimed_by=null(), claimed_until=null())
+    update(inbox).where(_IS_OPEN, inbox.c.state.in_((_RUNNING, _BUSY))).values(**freed(_WAITING))
 )
 _SHOWN = Statement(
     update(inbox)
@@ -123,23 +120,6 @@ _RENEW = Statement(
     update(inbox)
     .where(inbox.c.id == bindparam("row_id"), _IS_OPEN, inbox.c.state == _RUNNING)
     .values(claimed_until=bindparam("until"))
-)
-_ROW_OF_KEY = Statement(
-    select(dedupe.c.row_id).where(
-        dedupe.c.account == bindparam("account"), dedupe.c.key == bindparam("key")
-    )
-)
-_RETRACT = Statement(
-    update(inbox)
-    .where(inbox.c.id == bindparam("row_id"), inbox.c.lane == bindparam("lane"))
-    .values(
-        is_retracted=1,
-        payload=case((inbox.c.state == _RUNNING, inbox.c.payload), else_=null()),
-        answered_at=case(
-            (inbox.c.state.in_((_WAITING, _BUSY)), bindparam("now")), else_=inbox.c.answered_at
-        ),
-        state=case((inbox.c.state.in_((_WAITING, _BUSY)), _DONE), else_=inbox.c.state),
-    )
 )
 _FORGET_ROWS = Statement(
     delete(inbox).where(inbox.c.state == _DONE, inbox.c.answered_at < bindparam("before"))
@@ -192,9 +172,10 @@ class SqliteInbox:
 
     async def release(self, row_id: str, *, failed: bool) -> int:
         """A "busy" row given back waits like any other; NotFoundError when there is none."""
+        now = micros(self._clock.now())
 
         def unit(connection: Connection) -> int:
-            _RELEASE.run(connection, row_id=row_id, failed=int(failed))
+            _RELEASE.run(connection, row_id=row_id, failed=int(failed), now=now)
             found = _STATE.first(connection, row_id=row_id)
             if found is None:
                 raise NotFoundError(f"inbox row {row_id}")
@@ -205,7 +186,8 @@ class SqliteInbox:
 
     async def recover(self, now: datetime) -> int:
         """One gateway a home: at its start every claim is a dead process's."""
-        return await self._database.write(_RECOVER.run)
+        at = micros(now)
+        return await self._database.write(lambda c: _RECOVER.run(c, now=at))
 
     async def shown(self, row_id: str, preview: str) -> None:
         await self._database.write(lambda c: _SHOWN.run(c, row_id=row_id, shown=preview))
@@ -216,21 +198,15 @@ class SqliteInbox:
             await self._database.write(lambda c: _RENEW.many(c, rows))
 
     async def retract(self, conversation: Conversation, keys: Sequence[str]) -> Sequence[str]:
-        """A running turn goes on; its row is wiped when it ends."""
-        account = f"{conversation.channel}/{conversation.account_name}"
-        now, lane = micros(self._clock.now()), conversation.lane
+        """A running turn goes on, without a re-run; what is kept of it is wiped when it ends."""
+        now = micros(self._clock.now())
+        return await self._database.write(
+            lambda c: retraction_rows.retract(c, conversation, keys, now)
+        )
 
-        def unit(connection: Connection) -> list[str]:
-            had = []
-            for key in keys:
-                named = {"account": account, "key": f"m:{key}"}
-                _SEE.run(connection, **named, at=now, row_id=None)
-                row_id = _ROW_OF_KEY.scalar(connection, **named)
-                if row_id and _RETRACT.run(connection, row_id=row_id, lane=lane, now=now):
-                    had.append(row_id)
-            return had
-
-        return await self._database.write(unit)
+    async def retracted(self, turn_ids: Sequence[str] | None = None) -> Sequence[str]:
+        ids = None if turn_ids is None else json_list(turn_ids)
+        return await self._database.read(lambda c: retraction_rows.retracted(c, ids))
 
     async def purge(self, before: datetime) -> int:
         """Also forgets sent outbox rows, and wipes the text of dead and unknown ones."""
@@ -257,14 +233,16 @@ class _Written:
 
 def _put(connection: Connection, row: _Written, seen_at: int, lane_limit: int) -> str:
     message, conversation = row.message, row.message.conversation
-    account = f"{conversation.channel}/{conversation.account_name}"
+    account = account_of(conversation)
     keys = [f"d:{message.delivery_id}"] if message.delivery_id else []
     keys += [f"m:{message.message_key}"] if message.message_key else []
     fresh = [
         _SEE.run(connection, account=account, key=key, at=seen_at, row_id=row.row_id)
         for key in keys
     ]
-    if not all(fresh):
+    if not all(fresh) or retraction_rows.is_retracted(
+        connection, conversation, message.message_key
+    ):
         return "duplicate"
     is_open = _OPEN_IN_LANE.scalar(connection, lane=conversation.lane, most=lane_limit)
     is_busy = is_open >= lane_limit
@@ -280,3 +258,4 @@ def _put(connection: Connection, row: _Written, seen_at: int, lane_limit: int) -
 
 
 fits: type[Inbox] = SqliteInbox
+fits_retractions: type[Retractions] = SqliteInbox

@@ -45,7 +45,7 @@ class Store:
         self.passages = SqlitePassages(knowledge, clock, ids)
         self.vectors = SqliteVectors(knowledge)
         self.jobs = SqliteJobs(knowledge, clock, ids)
-        self.turns = SqliteTurns(knowledge, self.outbox)
+        self.turns = SqliteTurns(knowledge, self.outbox, self.inbox)
         self.audit = SqliteAudit(knowledge)
         self.blobs = BlobFolder(home / "knowledge" / "blobs")
         self.maintenance = Maintenance(knowledge, inbox, self.sources)

@@ -3,18 +3,18 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, update
 
 from gateway.core.access import AudienceKind
 from gateway.core.turns import Exchange, TurnCitation, TurnRecord
-from gateway.interfaces import Turns
+from gateway.interfaces import Retractions, Turns
 from gateway.store.database import Database
 from gateway.store.json_text import json_list
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.statements import Row, Statement, in_texts, literal
 from gateway.store.tables.library import sources
 from gateway.store.tables.people import collections
-from gateway.store.tables.record import turn_citations, turns
+from gateway.store.tables.record import access_log, turn_citations, turns
 from gateway.store.values import clean, instant, micros
 
 _SPARE = 4  # turns read beyond the limit: some replies may still be on their way
@@ -66,6 +66,16 @@ _CONVERSATIONS = Statement(
     .order_by(turns.c.id.desc())
     .limit(bindparam("most"))
 )
+_FORGET_QUESTIONS = Statement(
+    update(turns)
+    .where(in_texts(turns.c.id, "turns"), turns.c.question != literal(""))
+    .values(question=literal(""))
+)
+_FORGET_QUERIES = Statement(
+    update(access_log)
+    .where(in_texts(access_log.c.turn_id, "turns"), access_log.c.query != literal(""))
+    .values(query=literal(""))
+)
 _CITATIONS = Statement(
     select(*turn_citations.c, collections.c.no)
     .join(sources, sources.c.id == turn_citations.c.source_id, isouter=True)
@@ -87,13 +97,18 @@ _PRESENTED = Statement(
 class SqliteTurns:
     """Turns by conversation; ids are UUIDv7, so their order is that of time."""
 
-    def __init__(self, database: Database, outbox: SqliteOutbox) -> None:
+    def __init__(self, database: Database, outbox: SqliteOutbox, retractions: Retractions) -> None:
         self._database = database
         self._outbox = outbox
+        self._retractions = retractions
 
     async def record(self, turn: TurnRecord) -> None:
-        """Title, locator and excerpt of a source that went meanwhile are not written."""
+        """Title, locator and excerpt of a source that went meanwhile are not written, and no
+        question whose message was taken back, before or while this is written.
+        """
         values = _values(turn)
+        if await self._retractions.retracted([turn.id]):
+            values["question"] = ""
         source_ids = {each.source_id for each in turn.citations}
 
         def unit(connection: Connection) -> None:
@@ -106,6 +121,18 @@ class SqliteTurns:
             )
 
         await self._database.write(unit)
+        # the mark is set before anybody wipes: one that is not seen here is followed by its wiping
+        await self.forget_questions(await self._retractions.retracted([turn.id]))
+
+    async def forget_questions(self, turn_ids: Sequence[str]) -> None:
+        ids = json_list(turn_ids)
+
+        def unit(connection: Connection) -> None:
+            _FORGET_QUESTIONS.run(connection, turns=ids)
+            _FORGET_QUERIES.run(connection, turns=ids)
+
+        if turn_ids:
+            await self._database.write(unit)
 
     async def find(self, turn_id: str) -> TurnRecord | None:
         found = await self._records(lambda c: _FIND.all(c, turn_id=turn_id))

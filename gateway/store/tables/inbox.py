@@ -30,6 +30,7 @@ Index(
     sqlite_where=inbox.c.state != "done",
 )
 Index("ix_inbox_open", inbox.c.state, inbox.c.seq, sqlite_where=inbox.c.state != "done")
+Index("ix_inbox_retracted", inbox.c.id, sqlite_where=inbox.c.is_retracted == 1)
 Index("ix_inbox_answered_at", inbox.c.answered_at, sqlite_where=inbox.c.state == "done")
 
 dedupe = Table(

@@ -60,6 +60,7 @@ access_log = Table(
     Column("collections", Text, nullable=False),  # JSON
     Column("results", Text, nullable=False),  # JSON
     Index("ix_access_log_action", "action", "seq"),
+    Index("ix_access_log_turn", "turn_id"),
 )
 
 security_events = Table(

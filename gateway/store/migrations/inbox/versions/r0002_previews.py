@@ -15,3 +15,10 @@ def upgrade() -> None:
         "inbox", sa.Column("is_retracted", sa.Integer(), nullable=False, server_default="0")
     )
     op.add_column("dedupe", sa.Column("row_id", sa.Text(), nullable=True))
+    op.create_index(
+        "ix_inbox_retracted",
+        "inbox",
+        ["id"],
+        unique=False,
+        sqlite_where=sa.text("is_retracted = 1"),
+    )
