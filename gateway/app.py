@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,25 +10,25 @@ from pathlib import Path
 import structlog
 from aiohttp import web
 
-from channels.line.channel import LineChannel, LineSettings
 from channels.webchat.channel import WebChatChannel
 from gateway import knowledge_config
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
+from gateway.app_channels import build_providers, read_channels
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
 from gateway.app_operations import Operations, Seams, build_operations
 from gateway.app_upkeep import keep_up
 from gateway.app_web import WebParts, build_application
-from gateway.config import Config, GatewaySettings, load, section, wrong
+from gateway.channel_set import ChannelSet
+from gateway.config import GatewaySettings, load
 from gateway.core.asking import reply_language
 from gateway.core.messages import InboundMessage
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes, LaneOptions, LanguageOf
-from gateway.interfaces import Channel, Clock, Ids
+from gateway.interfaces import Clock, Ids
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
-from gateway.llm.settings import ProviderSettings
 from gateway.operations.ask import Answer, AskAnswer, Question
 from gateway.operations.registry import Registry
 from gateway.outbox import OutboxSender, SendingOptions
@@ -39,8 +39,6 @@ from gateway.system import SystemClock, Uuid7Ids
 from gateway.turn import Asked, TurnRunner, TurnSettings
 
 log = structlog.get_logger()
-Channels = Mapping[tuple[str, str], Channel]
-PLATFORMS = ("line",)
 SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken requests quotes them
 SERVER_LOG.setLevel(logging.CRITICAL)
 
@@ -56,7 +54,7 @@ class App:
     shelves: Shelves
     operations: Operations
     sign_in: SignIn
-    channels: Channels
+    channels: ChannelSet
     web_chat: WebChatChannel
     lanes: InboxLanes
     sender: OutboxSender
@@ -85,6 +83,7 @@ class App:
             tasks.create_task(self.sender.run())
             warm_up = tasks.create_task(self.shelves.warm_up())
             days = self.knowledge.switches.access_log_retention_days
+            connections = tasks.create_task(self.channels.run(self.lanes.accept))
             upkeep = tasks.create_task(keep_up(self.store, self.home, self.clock, days))
             try:
                 await local.start()
@@ -96,6 +95,8 @@ class App:
                 await local.stop()
                 warm_up.cancel()
                 upkeep.cancel()
+                connections.cancel()
+                await asyncio.wait([connections])
                 self.lanes.stop()
                 await asyncio.wait([lanes])  # what they still put is sent before we end
                 self.sender.stop()
@@ -138,10 +139,8 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
         models = ModelRegistry(build_providers(config, is_strict=serves))
         opened.push_async_callback(models.close)
         web_chat = WebChatChannel()
-        channels = build_channels(config) if serves else {}
-        channels[web_chat.name, web_chat.account_name] = web_chat
-        for channel in channels.values():
-            opened.push_async_callback(channel.close)
+        channels = ChannelSet([web_chat], read_channels(config) if serves else {})
+        opened.push_async_callback(channels.close)
         await opened.enter_async_context(working(shelves))
         yield _assemble(
             _Opened(home, config.gateway, knowledge, shelves, models, channels, web_chat),
@@ -159,7 +158,7 @@ class _Opened:
     knowledge: KnowledgeConfig
     shelves: Shelves
     models: ModelRegistry
-    channels: Channels
+    channels: ChannelSet
     web_chat: WebChatChannel
 
 
@@ -168,10 +167,12 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     scopes = ScopeService(store.accounts, store.links, store.grants)
     sign_in = SignIn(store.accounts, store.sessions, clock)
     files = AgentFolder(opened.home / "agents", store.agents)
-    sender = OutboxSender(store.outbox, store.inbox, opened.channels, clock, SendingOptions())
+    channels = opened.channels
+    sending = SendingOptions(using=channels.using)
+    sender = OutboxSender(store.outbox, store.inbox, channels.outgoing, clock, sending)
     turns = _turns(opened, scopes, files, sender, clock)
-    options = _lane_options(settings, scopes)
-    lanes = InboxLanes(store.inbox, sender, opened.channels, clock, ids, options)
+    options = _lane_options(settings, scopes, channels)
+    lanes = InboxLanes(store.inbox, sender, channels.outgoing, clock, ids, options)
     seams = Seams(
         opened.shelves,
         scopes,
@@ -202,10 +203,14 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     )
 
 
-def _lane_options(settings: GatewaySettings, scopes: ScopeService) -> LaneOptions:
+def _lane_options(
+    settings: GatewaySettings, scopes: ScopeService, channels: ChannelSet
+) -> LaneOptions:
     return LaneOptions(
         concurrency=settings.max_concurrent_turns,
         lane_limit=settings.lane_limit,
+        turns_per_minute=settings.turns_per_minute,
+        using=channels.using,
         language_of=_language_of(scopes, settings.language),
     )
 
@@ -269,28 +274,3 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
         raise ConfigError(reason, path="gateway.port", reason=reason) from error
     address = runner.addresses[0]
     return f"http://{address[0]}:{address[1]}"
-
-
-def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSettings]:
-    """Language models by provider id; where it is not strict a wrong one is told and left out."""
-    providers: dict[str, ProviderSettings] = {}
-    for name, table in config.providers.items():
-        try:
-            providers[name] = section(ProviderSettings, table, f"providers.{name}")
-        except ConfigError as error:
-            if is_strict:
-                raise
-            log.warning("provider left out", provider=name, reason=str(error))
-    return providers
-
-
-def build_channels(config: Config) -> dict[tuple[str, str], Channel]:
-    """One channel an account of a platform; ConfigError names a wrong key."""
-    channels: dict[tuple[str, str], Channel] = {}
-    for platform, accounts in config.channels.items():
-        if platform not in PLATFORMS:
-            raise wrong(f"channels.{platform}", f"unknown; known: {', '.join(PLATFORMS)}")
-        for name, table in accounts.items():
-            settings = section(LineSettings, {"name": name, **table}, f"channels.{platform}.{name}")
-            channels[platform, name] = LineChannel(settings)
-    return channels

@@ -26,8 +26,9 @@ class GatewaySettings:
     allowed_hosts: tuple[str, ...] = ()  # beside host, localhost and 127.0.0.1
     language: str = "zh-TW"
     default_agent: str = ""
-    max_concurrent_turns: int = 8
+    max_concurrent_turns: int = 4096
     lane_limit: int = 20  # unanswered messages of one conversation before it says "busy"
+    turns_per_minute: int = 60  # of one conversation; more is two programs, and dropped
     session_days: int = 14
     secure_cookie: bool = False  # true behind https
 
@@ -172,6 +173,11 @@ def _typed(hint: Any, value: Any, path: str) -> Any:
         if not isinstance(value, list):
             raise wrong(path, "must be a list")
         return tuple(_typed(get_args(kind)[0], item, path) for item in value)
+    if get_origin(kind) is Mapping:
+        return {
+            key: _typed(get_args(kind)[1], each, f"{path}.{key}")
+            for key, each in table_of(value, path).items()
+        }
     if kind is Secret and isinstance(value, str):
         return Secret(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):

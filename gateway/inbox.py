@@ -4,16 +4,20 @@ import asyncio
 import contextlib
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
 from gateway import catalogue
 from gateway.core.matching import script
 from gateway.core.messages import InboundMessage, Reply
+from gateway.core.pace import Pace
 from gateway.errors import GatewayError, StoreError, UpstreamError
-from gateway.interfaces import Channel, Claimed, Clock, Ids, Inbox, Replies
+from gateway.interfaces import Channel, Claimed, Clock, Ids, Inbox, Meter, Replies
+from gateway.silent_meter import SILENT
 
 log = structlog.get_logger()
 
@@ -21,10 +25,30 @@ Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> chan
 RunTurn = Callable[[Claimed, Channel], Awaitable[None]]  # ends with Replies.put, or raises
 Checkpoint = Callable[[str], None]  # told of each state change of a message, by name
 LanguageOf = Callable[[InboundMessage], Awaitable[str | None]]
+OnNotice = Callable[[InboundMessage], Awaitable[None]]
+Note = Callable[[InboundMessage], None]
+Using = Callable[[Channel], AbstractContextManager[None]]
+COUNTED = {"new": "received", "duplicate": "deduplicated", "busy": "busy"}
+MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
 
 
 def _unwatched(_: str) -> None:
     """No one looks at the state changes."""
+
+
+async def _log_notice(message: InboundMessage) -> None:
+    """What nobody handles is at least seen."""
+    if message.notice is not None:
+        log.info("notice", kind=message.notice.kind, channel=message.conversation.channel)
+
+
+def _no_note(_: InboundMessage) -> None:
+    """Files are not kept."""
+
+
+def _not_counted(_: Channel) -> AbstractContextManager[None]:
+    """Channels stay as they are."""
+    return nullcontext()
 
 
 async def _language_of_text(message: InboundMessage) -> str | None:
@@ -38,15 +62,21 @@ class LaneOptions:
     """How much is done at once, how often a failed turn is run again, and who watches."""
 
     worker: str = "gateway"  # who claims; a second gateway has another name
-    concurrency: int = 8
+    concurrency: int = 4096  # turns mostly wait for a model; what works here has its own queue
     lane_limit: int = 20  # unanswered messages of one conversation before it says "busy"
+    turns_per_minute: int = 60  # of one conversation; beyond it two programs talk to each other
     reruns: int = 3
     first_pause_s: float = 0.5  # before the first re-run; doubled before each further one
-    turn_timeout_s: float = 600.0  # claims outlast it, so that no turn loses its row while it runs
+    turn_timeout_s: float = 600.0
+    lease_s: float = 120.0  # a claim's; renewed while its turn runs
     grace_s: float = 10.0  # for turns that run when we stop
     poll_s: float = 30.0  # rows nobody told us of: claims of another gateway that ran out
     language_of: LanguageOf = _language_of_text  # for the busy sentence and the apology
+    on_notice: OnNotice = _log_notice  # before the platform hears 200
+    note: Note = _no_note  # every message with files, addressed to us or not
+    using: Using = _not_counted  # holds a channel open while a turn runs on it
     checkpoint: Checkpoint = _unwatched
+    meter: Meter = SILENT
 
 
 class InboxLanes:
@@ -69,21 +99,28 @@ class InboxLanes:
         self._options = options
         self._checkpoint = options.checkpoint
         self._wake = asyncio.Event()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[str, asyncio.Task[None]] = {}  # row id -> its turn
+        self._pace = Pace(options.turns_per_minute)
         self._is_stopping = False
 
     async def accept(self, messages: Sequence[InboundMessage]) -> Sequence[str]:
         """Store what is to be answered, durably, before the platform hears 200.
 
         Per stored message "new", "duplicate" or "busy". Not stored: what is not addressed to us,
-        and files without a word, which nothing answers yet.
+        and notices. Those are handled first: of two in one body the later one says what holds.
         """
+        for message in messages:
+            if message.notice is not None:
+                await self._options.on_notice(message)
+            elif message.attachments:
+                self._options.note(message)
         rows = [(self._ids.new(), message) for message in messages if _is_for_us(message)]
         if not rows:
             return ()
         states = await self._inbox.put(rows, self._options.lane_limit)
         self._checkpoint("stored")
         for (row_id, message), state in zip(rows, states, strict=True):
+            self._options.meter.count(COUNTED[state], channel=message.conversation.channel)
             if state == "busy":
                 await self._say(row_id, message, "chat.busy")
         self._wake.set()
@@ -95,15 +132,20 @@ class InboxLanes:
         if freed:
             log.info("messages taken up again", count=freed)
         async with asyncio.TaskGroup() as turns:
+            renewing = turns.create_task(self._renew())
             while not self._is_stopping:
                 self._wake.clear()
-                for row in await self._claim():
+                rows = await self._claim()
+                for row in rows:
                     self._checkpoint("claimed")
-                    task = turns.create_task(self._answer(row, run_turn))
-                    self._running.add(task)
-                    task.add_done_callback(self._ended)
-                await self._pause(self._options.poll_s)
+                    if row.id not in self._running:  # else its claim ran out while it still runs
+                        task = turns.create_task(self._answer(row, run_turn))
+                        self._running[row.id] = task
+                        task.add_done_callback(partial(self._ended, row.id))
+                if len(rows) < MOST_AT_ONCE:
+                    await self._pause(self._options.poll_s)
             await self._drain()
+            renewing.cancel()
 
     def stop(self) -> None:
         """Begin no further turn; `run` returns when the running ones or their grace have ended."""
@@ -115,9 +157,10 @@ class InboxLanes:
         if free <= 0:
             return ()
         now = self._clock.now()
-        until = now + timedelta(seconds=2 * self._options.turn_timeout_s)
+        until = now + timedelta(seconds=self._options.lease_s)
         try:
-            return await self._inbox.claim(self._options.worker, until, now, free)
+            most = min(free, MOST_AT_ONCE)
+            return await self._inbox.claim(self._options.worker, until, now, most)
         except StoreError as error:
             log.error("inbox cannot be read", code=error.code)  # noqa: TRY400 - no trace needed
             return ()
@@ -127,14 +170,24 @@ class InboxLanes:
             async with asyncio.timeout(wait_s):
                 await self._wake.wait()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+    def _ended(self, row_id: str, _: asyncio.Task[None]) -> None:
+        del self._running[row_id]
         self._wake.set()
+
+    async def _renew(self) -> None:
+        """Hold what runs for longer than a lease."""
+        while True:
+            await asyncio.sleep(self._options.lease_s / 3)
+            until = self._clock.now() + timedelta(seconds=self._options.lease_s)
+            try:
+                await self._inbox.renew([*self._running], until)
+            except StoreError as error:
+                log.error("claims not renewed", code=error.code)  # noqa: TRY400
 
     async def _drain(self) -> None:
         if self._running:
-            await asyncio.wait(set(self._running), timeout=self._options.grace_s)
-        for task in self._running:
+            await asyncio.wait({*self._running.values()}, timeout=self._options.grace_s)
+        for task in self._running.values():
             task.cancel()
 
     async def _answer(self, row: Claimed, run_turn: RunTurn) -> None:
@@ -144,8 +197,10 @@ class InboxLanes:
             if row.attempts > self._options.reruns + 1:  # it took the whole process down each time
                 await self._failed(row, None)
             elif channel is not None:
-                async with asyncio.timeout(self._options.turn_timeout_s):
-                    await run_turn(row, channel)
+                if self._is_in_pace(row):
+                    with self._options.using(channel):
+                        async with asyncio.timeout(self._options.turn_timeout_s):
+                            await run_turn(row, channel)
             else:
                 log.error("message of a channel that is not configured", turn_id=row.id)
             # a turn that owed no reply; nothing where one is written already
@@ -164,6 +219,15 @@ class InboxLanes:
             # where, not what: a traceback's values and an error's words may be people's texts
             log.error("turn crashed", turn_id=row.id, error=type(bug).__name__, at=_place(bug))  # noqa: TRY400
             await self._failed(row, None)
+
+    def _is_in_pace(self, row: Claimed) -> bool:
+        """False where a conversation turns over faster than people write: silence ends a loop."""
+        lane, channel = row.message.conversation.lane, row.message.conversation.channel
+        if row.attempts > 1 or self._pace.may_go(lane, self._clock.monotonic()):
+            return True
+        log.warning("message of a loop dropped", turn_id=row.id, channel=channel)
+        self._options.meter.count("loop_dropped", channel=channel)
+        return False
 
     async def _failed(self, row: Claimed, error: GatewayError | None) -> None:
         """Back into its lane for a re-run, or the apology where there were enough of them."""
@@ -208,5 +272,5 @@ def _place(error: BaseException) -> str:
 
 
 def _is_for_us(message: InboundMessage) -> bool:
-    has_question = bool(message.text.strip()) or not message.attachments
-    return message.is_addressed and has_question
+    """Also a bare mention, and files without a word: both are answered."""
+    return message.is_addressed and message.notice is None

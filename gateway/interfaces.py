@@ -148,13 +148,13 @@ class LinkSecret:
 
 @dataclass(frozen=True, slots=True)
 class LinkAttempt:
-    """A code that was sent in a chat. `sender` is None where it was not a proven 1:1."""
+    """A code that was sent in a chat; the request it may become has the turn's id."""
 
     turn_id: str
     sha256: str
     sender: Sender | None
     sender_name: str
-    seen_as: str  # who wrote it wherever it was, for the audit: an id, or ""
+    is_direct: bool  # a proven 1:1 with a proven sender
     at: datetime
 
 

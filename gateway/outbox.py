@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
@@ -18,6 +19,7 @@ from gateway.core.messages import (
     OutcomeUnknown,
     Refused,
     Reply,
+    ReplyHandle,
     RetryLater,
     SendMethod,
     SendOutcome,
@@ -25,17 +27,25 @@ from gateway.core.messages import (
 )
 from gateway.core.owed import final_frame, owed_calls
 from gateway.errors import ChannelError, GatewayError, NotFoundError, StoreError
-from gateway.interfaces import Channel, Clock, DueCall, Inbox, Outbox
+from gateway.interfaces import Channel, Clock, DueCall, Inbox, Meter, Outbox
+from gateway.silent_meter import SILENT
 
 log = structlog.get_logger()
 
 Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
 Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
+Using = Callable[[Channel], AbstractContextManager[None]]
 LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
+FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)  # a message can be edited for as long as it is there
 
 
 def _unwatched(_: str) -> None:
     """No one looks at the state changes."""
+
+
+def _not_counted(_: Channel) -> AbstractContextManager[None]:
+    """Channels stay as they are."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +53,15 @@ class SendingOptions:
     """How hard a call is tried, and who watches."""
 
     worker: str = "gateway"  # who claims; a second gateway has another name
-    concurrency: int = 8
+    concurrency: int = 64
     attempts: int = 12  # with the pauses below: about a quarter of an hour
     first_pause_s: float = 1.0
     longest_pause_s: float = 300.0
     call_timeout_s: float = 60.0  # above every client's own deadline; a hang is then in doubt
     poll_s: float = 15.0  # rows nobody told us of: postponed by an earlier process
+    using: Using = _not_counted  # holds a channel open while a call goes out through it
     checkpoint: Checkpoint = _unwatched
+    meter: Meter = SILENT
 
 
 class OutboxSender:
@@ -74,13 +86,22 @@ class OutboxSender:
         self._in_flight = 0
         self._is_stopping = False
 
-    async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None:
-        """End the turn and owe its calls, in one transaction; a repeat changes nothing."""
+    async def put(
+        self, turn_id: str, message: InboundMessage, reply: Reply, channel: Channel | None = None
+    ) -> None:
+        """End the turn and owe its calls, in one transaction; a repeat changes nothing.
+
+        `channel` is the one that showed the draft, should another have its place by now.
+        """
         now = self._clock.now()
-        channel = self._channel(message.conversation)
+        channel = channel or self._channel(message.conversation)
         if channel is None:
             raise ChannelError(f"no channel {message.conversation.lane}")
         calls = owed_calls(turn_id, message, reply, channel.limits, now)
+        preview = channel.preview(turn_id)
+        if calls and preview is not None:  # what shows the draft becomes the reply
+            handle = ReplyHandle(preview, FAR_AHEAD)
+            calls = (dataclasses.replace(calls[0], reply_handle=handle), *calls[1:])
         if calls and channel.method(calls[-1], now) is SendMethod.FRAME:
             calls = (*calls[:-1], dataclasses.replace(calls[-1], extra=final_frame(reply)))
         self._checkpoint("answering")
@@ -99,6 +120,10 @@ class OutboxSender:
                     self._in_flight += 1
                     calls.create_task(self._send(due))
                 await self._pause()
+
+    def wake(self) -> None:
+        """Something may be due that nobody else told of: a dead letter put back."""
+        self._wake.set()
 
     def stop(self) -> None:
         """Begin nothing new; `run` returns when the calls in flight have their outcomes."""
@@ -147,6 +172,10 @@ class OutboxSender:
         channel = self._channel(call.conversation)
         if channel is None:
             return Refused("channel is not configured")
+        wait_s = channel.reserve(call.conversation)
+        if wait_s > 0.0:
+            await self._hold(due, wait_s)
+            return None
         # what went out by a one-time handle is only ever due again when it was not accepted
         repeat = due.method if due.method in IDEMPOTENT else None
         method = repeat or channel.method(call, self._clock.now())
@@ -157,7 +186,18 @@ class OutboxSender:
             log.warning("call not sent", call_id=call.id, code=error.code)
             return None
         self._checkpoint("sending")
-        return await self._call(channel, call, method)
+        with self._options.using(channel):
+            return await self._call(channel, call, method)
+
+    async def _hold(self, due: DueCall, wait_s: float) -> None:
+        """Not yet, by the platform's rates; nothing was tried, so nothing counts."""
+        until = self._clock.now() + timedelta(seconds=wait_s)
+        try:
+            await self._outbox.postpone(due.call.id, until, "held by rate", uncounted=True)
+        except (StoreError, NotFoundError) as error:
+            log.warning("call not held", call_id=due.call.id, code=error.code)
+        else:
+            self._due_at[due.call.id] = until
 
     async def _call(self, channel: Channel, call: OutboundCall, method: SendMethod) -> SendOutcome:
         try:

@@ -31,6 +31,7 @@ FIGURES: Mapping[str, Figure] = {
     "received": Figure("Messages stored to be answered.", ("channel",)),
     "deduplicated": Figure("Messages that had come before.", ("channel",)),
     "busy": Figure("Messages answered with the busy sentence.", ("channel",)),
+    "loop_dropped": Figure("Messages of conversations that turn over too fast.", ("channel",)),
     "acknowledged": Figure("Seconds from a webhook's call to our answer.", ("channel",), QUICK),
     "turn": Figure("Seconds a turn spent in a stage.", ("stage",), TURN),
     "sent": Figure("Calls that a platform accepted.", ("channel", "method")),

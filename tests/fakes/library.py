@@ -33,7 +33,7 @@ from gateway.core.passages import (
 from gateway.core.scope import Scope
 from gateway.core.turns import Exchange, TurnRecord
 from gateway.errors import NotFoundError
-from gateway.interfaces import AgentFiles, Replies, Retriever, Turns
+from gateway.interfaces import AgentFiles, Channel, Replies, Retriever, Turns
 
 RELEVANT_SHARE = 0.5  # of the question's terms in the best passage
 
@@ -240,7 +240,9 @@ class FakeReplies:
 
     office: Office
 
-    async def put(self, turn_id: str, message: InboundMessage, reply: Reply) -> None:
+    async def put(
+        self, turn_id: str, message: InboundMessage, reply: Reply, channel: Channel | None = None
+    ) -> None:
         self.office.replies.setdefault(turn_id, reply)
 
 

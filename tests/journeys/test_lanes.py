@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway import catalogue
-from gateway.core.messages import Attachment, Conversation, InboundMessage
+from gateway.core.messages import Attachment, Conversation, InboundMessage, Notice, NoticeKind
 from gateway.errors import GatewayError, LanguageModelError, StoreError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Channel, Claimed
@@ -47,9 +47,11 @@ async def test_a_repeat_changes_nothing(tmp_path: Path, keys: dict[str, str]) ->
 
 
 FILE = Attachment("h", "a.pdf")
+GONE = Notice(NoticeKind.RETRACTED, ("m7",))
 NOT_FOR_US = [
     ("not addressed", said("hello", 1, is_addressed=False)),
-    ("a file without a word", said("", 1, attachments=(FILE,))),
+    ("a file that nobody gave to us", said("", 1, attachments=(FILE,), is_addressed=False)),
+    ("a notice", said("", 1, notice=GONE)),
 ]
 
 

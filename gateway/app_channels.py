@@ -1,0 +1,79 @@
+"""Builds channels and language models from config.toml; a platform nobody uses costs nothing."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import structlog
+
+from gateway.channel_set import Configured, Key
+from gateway.config import Config, section, wrong
+from gateway.core.secrets import Secret
+from gateway.errors import ConfigError
+from gateway.interfaces import Channel
+from gateway.llm.settings import ProviderSettings
+
+log = structlog.get_logger()
+
+# platform -> (module, its settings for one [channels.<platform>.<name>] table, its channel)
+PLATFORMS: Mapping[str, tuple[str, str, str]] = {
+    "line": ("channels.line.channel", "LineSettings", "LineChannel"),
+    "telegram": ("channels.telegram.channel", "TelegramSettings", "TelegramChannel"),
+    "slack": ("channels.slack.channel", "SlackSettings", "SlackChannel"),
+    "discord": ("channels.discord.channel", "DiscordSettings", "DiscordChannel"),
+    "widget": ("channels.widget.channel", "WidgetSettings", "WidgetChannel"),
+    "odoolivechat": (
+        "channels.odoolivechat.channel",
+        "OdooLiveChatSettings",
+        "OdooLiveChatChannel",
+    ),
+}
+
+
+def read_channels(config: Config) -> dict[Key, Configured]:
+    """What each `[channels.<platform>.<name>]` table wants; ConfigError names a wrong key."""
+    found: dict[Key, Configured] = {}
+    for platform, accounts in config.channels.items():
+        if platform not in PLATFORMS:
+            raise wrong(f"channels.{platform}", f"unknown; known: {', '.join(PLATFORMS)}")
+        if not accounts:
+            continue
+        module_name, settings_name, channel_name = PLATFORMS[platform]
+        module = importlib.import_module(module_name)
+        settings_class: Any = getattr(module, settings_name)
+        channel_class: Any = getattr(module, channel_name)
+        for name, table in accounts.items():
+            path = f"channels.{platform}.{name}"
+            settings: object = section(settings_class, {"name": name, **table}, path)
+            _no_empty_secret(settings, table, path)
+            found[platform, name] = Configured(settings, partial(channel_class, settings))
+    return found
+
+
+def build_channels(config: Config) -> dict[Key, Channel]:
+    """One channel an account of a platform; ConfigError names a wrong key."""
+    return {key: each.build() for key, each in read_channels(config).items()}
+
+
+def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSettings]:
+    """Language models by provider id; where it is not strict a wrong one is told and left out."""
+    providers: dict[str, ProviderSettings] = {}
+    for name, table in config.providers.items():
+        try:
+            providers[name] = section(ProviderSettings, table, f"providers.{name}")
+        except ConfigError as error:
+            if is_strict:
+                raise
+            log.warning("provider left out", provider=name, reason=str(error))
+    return providers
+
+
+def _no_empty_secret(settings: Any, table: Mapping[str, Any], path: str) -> None:
+    """An empty secret would accept what anybody signs: better no start than an open door."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        is_given = any(key.startswith(field.name) for key in table)
+        if is_given and isinstance(value, Secret) and not value.reveal().strip():
+            raise wrong(f"{path}.{field.name}", "is empty")
