@@ -49,6 +49,14 @@ class PlainChannel:
     def adopt_preview(self, turn_id: str, preview: str) -> None:
         """No draft is shown."""
 
+    async def link_token(self, _user_id: str) -> str | None:
+        """No linking flow of its own."""
+        return None
+
+    def link_dialog(self, _token: str, _nonce: str) -> str | None:
+        """No linking flow of its own."""
+        return None
+
     def fetch(self, _attachment: Attachment) -> AsyncIterator[bytes]:
         """No files."""
         raise ChannelError("this channel has no files", code="attachment_unavailable")

@@ -68,7 +68,7 @@ def _worded(said: str) -> Command | None:
         if not said.startswith(word):
             continue
         rest = said[len(word) :]
-        argument = rest.lstrip(" \t\r\n::").strip()
+        argument = rest.lstrip(" \t\r\n:").strip()
         if kind is CommandKind.ADD_SOURCE:
             # a word that goes on is a question about it
             is_meant = not argument or rest[0] in " \t\r\n:" or rest[0].isascii()
