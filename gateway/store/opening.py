@@ -15,6 +15,8 @@ from gateway.store.database import Database
 from gateway.store.grants import SqliteGrants
 from gateway.store.inbox import SqliteInbox
 from gateway.store.jobs import SqliteJobs
+from gateway.store.link_codes import SqliteLinkCodes
+from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.passages import SqlitePassages
@@ -37,6 +39,8 @@ class Store:
         self.sessions = SqliteSessions(knowledge)
         self.agents = SqliteAgents(knowledge)
         self.links = SqliteLinks(knowledge)
+        self.link_codes = SqliteLinkCodes(knowledge)
+        self.link_requests = SqliteLinkRequests(knowledge)
         self.collections = SqliteCollections(knowledge, clock, ids)
         self.grants = SqliteGrants(knowledge)
         self.inbox = SqliteInbox(inbox, clock)
