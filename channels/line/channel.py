@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlencode
 
 from channels.line import parse, render
 from channels.line.client import LineClient
@@ -33,6 +34,7 @@ class LineSettings:
     prefix: str | None = None  # text that addresses the bot in groups, beside its mention
     push_overflow: bool = False  # a second, metered call for what five messages cannot carry
     reply_window_s: float = 45.0  # after the event; the token lives about a minute
+    account_link_url: str = "https://access.line.me/dialog/bot/accountLink"
 
     def __post_init__(self) -> None:
         """An empty secret would accept what anybody signs."""
@@ -106,6 +108,15 @@ class LineChannel(PlainChannel):
 
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
         """LINE cannot show a draft."""
+
+    async def link_token(self, user_id: str) -> str | None:
+        """For the account-link flow: good once, ten minutes. ChannelError."""
+        return await self._client.link_token(user_id)
+
+    def link_dialog(self, token: str, nonce: str) -> str | None:
+        """LINE's page, which checks that whoever opens it is the user the token was made for."""
+        query = urlencode({"linkToken": token, "nonce": nonce})
+        return f"{self._settings.account_link_url}?{query}"
 
     async def close(self) -> None:
         """Close the SDK's sockets."""

@@ -18,12 +18,14 @@ from gateway.core.messages import (
     TryOtherMethod,
 )
 from gateway.core.secrets import Secret
+from gateway.errors import ChannelError
 
 log = structlog.get_logger()
 
 CONNECT_TIMEOUT_S = 5.0
 SEND_TIMEOUT_S = 15.0  # the SDK's own default is five minutes, longer than a reply token lives
 LOADING_TIMEOUT_S = 5.0
+LINK_TIMEOUT_S = 10.0
 SDK_MODULE = "linebot.v3.messaging"
 
 
@@ -74,6 +76,18 @@ class LineClient:
             log.info("line loading animation refused", status=error.status)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             log.info("line loading animation failed", reason=type(error).__name__)
+
+    async def link_token(self, user_id: str) -> str:
+        """A token of the account-link flow, good once and for ten minutes. ChannelError."""
+        api = await self._open()
+        timeout = _timeout(LINK_TIMEOUT_S)
+        try:
+            answer = await api.issue_link_token(user_id, _request_timeout=timeout)
+        except self._sdk.ApiException as error:
+            raise ChannelError(f"link token: status {error.status}") from error
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise ChannelError(f"link token: {type(error).__name__}") from error
+        return str(answer.link_token)
 
     async def close(self) -> None:
         """The SDK owns the sockets; they go with its client."""

@@ -13,7 +13,15 @@ from typing import Any
 import msgspec
 
 from channels.text import clean, join_surrogates, utf16_slice
-from gateway.core.messages import Attachment, Conversation, InboundMessage, ReplyHandle, Sender
+from gateway.core.messages import (
+    Attachment,
+    Conversation,
+    InboundMessage,
+    Notice,
+    NoticeKind,
+    ReplyHandle,
+    Sender,
+)
 from gateway.errors import GatewayError, InvalidRequestError, SignatureError
 
 CHANNEL = "line"
@@ -40,6 +48,11 @@ class _Message(msgspec.Struct):
     fileSize: int | None = None  # noqa: N815
 
 
+class _Link(msgspec.Struct):
+    result: str | None = None
+    nonce: str | None = None
+
+
 class _Source(msgspec.Struct):
     type: str | None = None
     userId: str | None = None  # noqa: N815
@@ -50,6 +63,7 @@ class _Source(msgspec.Struct):
 class _Event(msgspec.Struct):
     type: str
     message: _Message | None = None
+    link: _Link | None = None
     source: _Source | None = None
     mode: str | None = None
     timestamp: int | None = None
@@ -88,7 +102,7 @@ def parse(
     verify(headers, body, reading.channel_secret)
     if len(body) > MAX_BODY_BYTES:
         raise GatewayError("LINE body over the cap", code="payload_too_large")
-    messages = (_message(event, now, reading) for event in _events(body))
+    messages = (_read(event, now, reading) for event in _events(body))
     return tuple(message for message in messages if message is not None)
 
 
@@ -145,9 +159,35 @@ def _joined(value: Any) -> Any:
     return value
 
 
+def _read(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
+    if event.mode == "standby":
+        return None
+    if event.type == "accountLink":
+        return _account_link(event, now, reading)
+    return _message(event, now, reading)
+
+
+def _account_link(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
+    """LINE's own linking flow ended well; one that failed tells us nothing."""
+    link, source = event.link, event.source or _Source()
+    if link is None or link.result != "ok" or not link.nonce or not source.userId:
+        return None
+    key = clean(event.webhookEventId or f"link:{link.nonce}")
+    return InboundMessage(
+        conversation=_conversation(source, key, reading),
+        delivery_id=key,
+        message_key=f"link:{key}",
+        text="",
+        received_at=_sent_at(event.timestamp, now),
+        sender=Sender(CHANNEL, reading.account_name, clean(source.userId)),
+        agent_id=reading.agent_id,
+        notice=Notice(NoticeKind.ACCOUNT_LINKED, nonce=clean(link.nonce)),
+    )
+
+
 def _message(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
     said = event.message
-    if event.type != "message" or event.mode == "standby" or said is None or not said.id:
+    if event.type != "message" or said is None or not said.id:
         return None
     attachments = _attachments(said)
     if (said.type != "text" or not said.text) and not attachments:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from channels.text import clean
 from gateway.core.messages import Limits, Unit
 
-LIMITS = Limits(unit=Unit.UTF16, part_units=5000, parts_per_call=5, footer_units=1200)
+LIMITS = Limits(
+    unit=Unit.UTF16, part_units=5000, parts_per_call=5, footer_units=1200, shows_drafts=False
+)
 LOADING_SECONDS = 60  # the longest LINE takes; the answer ends it sooner
 
 
