@@ -23,7 +23,7 @@ from gateway.core.visitors import Network, Place, Windows, networks
 from gateway.errors import ConfigError
 from gateway.interfaces import Channel
 
-ORIGIN = re.compile(r"https?://(?:[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")  # as CSP takes it
 OPENINGS = 4  # times as many sockets as questions: pages are turned, connections drop
 
 

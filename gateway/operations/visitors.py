@@ -1,0 +1,78 @@
+"""What a visitor of a website may get at: an agent that is there, and what was said to them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gateway.core.access import Audience, AudienceKind, ChatAddress
+from gateway.core.agents import AgentSettings
+from gateway.core.messages import CitationView, Conversation
+from gateway.core.scope import Scope
+from gateway.core.turns import Exchange, TurnRecord
+from gateway.errors import NotFoundError
+from gateway.interfaces import AgentFiles, Scopes, Turns
+
+MOST_TURNS = 50  # shown to a visitor who comes back
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A finished turn; `text` is None where what it rests on may not be read any more."""
+
+    turn_id: str
+    question: str
+    text: str | None
+    citations: tuple[CitationView, ...] = ()
+
+
+class VisitorDesk:
+    """Reads for nobody in particular: every look is at the scope as it is now."""
+
+    def __init__(self, files: AgentFiles, scopes: Scopes, turns: Turns) -> None:
+        self._files = files
+        self._scopes = scopes
+        self._turns = turns
+
+    async def agent(self, agent_id: str) -> AgentSettings:
+        """Unknown and archived alike: NotFoundError."""
+        agent = await self._files.load(agent_id)
+        if agent is None or agent.is_archived:
+            raise NotFoundError("agent")
+        return agent
+
+    async def said(
+        self, conversation: Conversation, agent_id: str, after_turn_id: str | None
+    ) -> Sequence[Said]:
+        """The newest turns of this conversation, or those after one, oldest first.
+
+        Only those whose reply went out; whoever asks must have shown that it is their own.
+        """
+        agent = await self.agent(agent_id)
+        address = ChatAddress(conversation.channel, conversation.account_name, conversation.id)
+        audience = Audience(AudienceKind.VISITOR, address=address)
+        scope = await self._scopes.scope(audience, agent.side)
+        exchanges = await self._turns.recent(agent_id, conversation.lane, MOST_TURNS)
+        known = {exchange.turn_id: exchange for exchange in exchanges}
+        turns = await self._turns.of_conversation(conversation.lane, MOST_TURNS, after_turn_id)
+        return [_said(turn, known, scope) for turn in turns if turn.id in known]
+
+
+def _said(turn: TurnRecord, known: Mapping[str, Exchange], scope: Scope) -> Said:
+    exchange = known[turn.id]
+    is_readable = exchange.is_complete and all(
+        collection_id in scope.collections for _, collection_id in exchange.presented
+    )
+    if not is_readable:
+        return Said(turn.id, turn.question, None)
+    cited = tuple(
+        CitationView(
+            each.n,
+            str(each.passage_id),
+            each.source_id,
+            each.title,
+            each.locator,
+            each.excerpt,
+        )
+        for each in turn.citations
+        if each.is_cited
+    )
+    return Said(turn.id, turn.question, turn.answer, cited)
