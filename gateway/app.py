@@ -232,7 +232,17 @@ def _turns(
         inject_budget_chars_max=switches.inject_budget_chars_max,
         language=opened.settings.language,
     )
-    return TurnRunner(scopes, files, reader, opened.models, store.turns, sender, clock, settings)
+    return TurnRunner(
+        scopes,
+        files,
+        reader,
+        opened.models,
+        store.turns,
+        sender,
+        clock,
+        settings,
+        shown=store.inbox.shown,
+    )
 
 
 def _language_of(scopes: ScopeService, default: str) -> LanguageOf:

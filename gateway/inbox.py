@@ -17,7 +17,7 @@ from gateway.core.messages import InboundMessage, Reply
 from gateway.core.pace import Pace
 from gateway.errors import GatewayError, StoreError, UpstreamError
 from gateway.interfaces import Channel, Claimed, Clock, Ids, Inbox, Meter, Replies
-from gateway.silent_meter import SILENT
+from gateway.metering import SILENT
 
 log = structlog.get_logger()
 

@@ -28,7 +28,7 @@ from gateway.core.messages import (
 from gateway.core.owed import final_frame, owed_calls
 from gateway.errors import ChannelError, GatewayError, NotFoundError, StoreError
 from gateway.interfaces import Channel, Clock, DueCall, Inbox, Meter, Outbox
-from gateway.silent_meter import SILENT
+from gateway.metering import SILENT
 
 log = structlog.get_logger()
 

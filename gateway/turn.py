@@ -1,8 +1,8 @@
 """The path of a message: from what a person asks to what is sent, within what they may read."""
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -16,32 +16,33 @@ from gateway.core.answering import NO_PASSAGE
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.citations import rewrite
-from gateway.core.excerpts import nearest_sentence
 from gateway.core.folding import storable
 from gateway.core.history import MAX_EXCHANGES, usable
-from gateway.core.messages import CitationView, InboundMessage, Limits, Reply, Unit
+from gateway.core.messages import CitationView, Limits, Reply, Unit
 from gateway.core.prompt import build
 from gateway.core.splitting import split
-from gateway.core.turns import Exchange, PresentedPassage, TurnCitation, TurnRecord
+from gateway.core.turns import Exchange, PresentedPassage, TurnRecord, citation
 from gateway.core.urls import defang
 from gateway.draft_stream import DraftStream
-from gateway.errors import ChannelError
 from gateway.interfaces import (
     AgentFiles,
     Channel,
     Claimed,
     Clock,
     LanguageModels,
+    Meter,
     OnDelta,
     Replies,
     Scopes,
     Turns,
 )
+from gateway.metering import SILENT, timed
 from gateway.reading import Reading, TurnReader
+from gateway.showing import Showing, Shown, not_kept
 from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
-TYPING_TIMEOUT_S = 2.0
+SIDE_BY_SIDE = 6  # turns that read the library at the same time, so that the loop stays free
 TERMINAL = Limits(Unit.CODE_POINTS, part_units=1_000_000, parts_per_call=1, footer_units=1_000)
 
 
@@ -81,6 +82,19 @@ class TurnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class _Begun:
+    """A turn when the model is asked."""
+
+    agent: AgentSettings
+    reading: Reading
+    past: Sequence[Exchange]
+    prompt: tuple[ChatMessage, ...]
+    presented: tuple[PresentedPassage, ...]
+    question: str
+    is_whole: bool  # false: the question was longer than what is read of it
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRunner:
     """Answers one message after the other; `answer` is the path, `run` its two ends."""
 
@@ -92,54 +106,74 @@ class TurnRunner:
     replies: Replies
     clock: Clock
     settings: TurnSettings = TurnSettings()
+    shown: Shown = not_kept
+    meter: Meter = SILENT
+    beginning: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
+    ending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
 
     async def run(self, claimed: Claimed, channel: Channel) -> None:
         """Answer a message of a channel: once per turn id, however often it is run."""
-        message = claimed.message
-        audience = await self.scopes.audience(message)
+        waited_s = (self.clock.now() - claimed.message.received_at).total_seconds()
+        self.meter.observe("turn", max(0.0, waited_s), stage="queued")
+        showing = Showing(channel, claimed, self.shown)
+        with timed(self.meter, self.clock, "total"):
+            reply = await showing.during(partial(self._reply, claimed, channel.limits))
+        await self.replies.put(claimed.id, claimed.message, reply, channel)
+
+    async def _reply(self, claimed: Claimed, limits: Limits, show: OnDelta) -> Reply:
+        async with self.beginning:
+            audience = await self.scopes.audience(claimed.message)
         asked = _asked(claimed, audience, self.settings.language)
-        show = partial(channel.show_delta, message, claimed.id)
-        answer, _ = await asyncio.gather(
-            self.answer(asked, channel.limits, show),
-            _show_typing(channel, message),
-            return_exceptions=True,  # both are waited for; nothing runs on behind a failure
-        )
-        if isinstance(answer, BaseException):
-            raise answer
+        answer = await self.answer(asked, limits, show if limits.shows_drafts else None)
         notice = text("chat.cut_notice", asked.language)
-        parts = split(answer.text, answer.footer, channel.limits, notice)
-        reply = Reply(claimed.id, parts, answer.text, answer.citations)
-        await self.replies.put(claimed.id, message, reply)
+        parts = split(answer.text, answer.footer, limits, notice)
+        return Reply(claimed.id, parts, answer.text, answer.citations)
 
     async def answer(
         self, asked: Asked, limits: Limits = TERMINAL, show: OnDelta | None = None
     ) -> Answer:
         """From a question to its answer, within what the asker may read at each step."""
+        async with self.beginning:
+            begun = await self._begin(asked)
+        if isinstance(begun, Answer):
+            return begun
+        with timed(self.meter, self.clock, "model"):
+            talk = await self._talk(begun, show)
+        async with self.ending:
+            return await self._end(asked, begun, talk, limits)
+
+    async def _begin(self, asked: Asked) -> _Begun | Answer:
+        """What the model is to be told, or the sentence that stands instead."""
         agent = await self._agent(asked)
         if agent is None:
             return await self._say(asked, text("llm.no_agent", asked.language))
         question, is_whole = asking.read_part(asked.text)
-        reading = await self._reading(asked, agent)
-        past = await self._past(asked)
-        history = usable(past, reading.scope)
-        found = await self.reader.search_first(question, agent.knowledge, reading)
+        with timed(self.meter, self.clock, "scope"):
+            reading = await self._reading(asked, agent)
+            past = await self._past(asked)
+        with timed(self.meter, self.clock, "search"):
+            found = await self.reader.search_first(question, agent.knowledge, reading)
         if found.fixed_reply is not None:
             return await self._say(asked, text(found.fixed_reply, asked.language), reading)
         prompt = build(
             persona=agent.persona,
             has_collections=self._has_collections(reading),
-            history=history,
+            history=usable(past, reading.scope),
             question=question,
             presented=found.presented,
         )
-        talk = await self._talk(agent, prompt, found.presented, reading, show)
-        if not await self._still_holds(asked, reading, talk, past):
+        return _Begun(agent, reading, past, tuple(prompt), found.presented, question, is_whole)
+
+    async def _end(self, asked: Asked, begun: _Begun, talk: Talk, limits: Limits) -> Answer:
+        """From the draft to what may be sent."""
+        reading, question = begun.reading, begun.question
+        if not await self._still_holds(asked, reading, talk, begun.past):
             return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
         cited = rewrite(talk.text, {each.n: each.passage for each in talk.presented})
         body = defang(cited.text, [each.passage.text for each in talk.presented])
         if asking.is_blank(body):
             return await self._say(asked, error_text("llm_failed", asked.language), reading)
-        if not is_whole:
+        if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
         more = text("chat.footer_more", asked.language)
         sources = footer.build(cited.cited, question, limits, more) if limits.footer_units else ""
@@ -183,19 +217,14 @@ class TurnRunner:
     def _has_collections(self, reading: Reading) -> bool:
         return self.settings.has_library and asking.agent_has_collections(reading.scope)
 
-    async def _talk(
-        self,
-        agent: AgentSettings,
-        prompt: Sequence[ChatMessage],
-        presented: tuple[PresentedPassage, ...],
-        reading: Reading,
-        show: OnDelta | None,
-    ) -> Talk:
+    async def _talk(self, begun: _Begun, show: OnDelta | None) -> Talk:
         """The model with its tool, which exists where the agent has documents (A21)."""
+        reading = begun.reading
         stream = DraftStream(show, partial(self.reader.still_readable, reading), self.clock)
         tool = reading if self._has_collections(reading) else None
-        model = self.models.find(agent.model)
-        return await ToolLoop(self.reader).complete(model, prompt, presented, stream, tool)
+        model = self.models.find(begun.agent.model)
+        loop = ToolLoop(self.reader)
+        return await loop.complete(model, begun.prompt, begun.presented, stream, tool)
 
     async def _still_holds(
         self, asked: Asked, reading: Reading, talk: Talk, past: Sequence[Exchange]
@@ -238,24 +267,9 @@ class TurnRunner:
                 answer=storable(answer.text),
                 asked_at=asked.asked_at,
                 answered_at=self.clock.now(),
-                citations=tuple(_citation(each, asked.text, cited) for each in presented),
+                citations=tuple(citation(each, asked.text, cited) for each in presented),
             )
         )
-
-
-def _citation(each: PresentedPassage, question: str, cited: Collection[int]) -> TurnCitation:
-    """Where the passage stands and one short sentence of it, never its body (A20)."""
-    passage = each.passage
-    return TurnCitation(
-        each.n,
-        passage.id,
-        passage.source_id,
-        passage.collection_id,
-        passage.title,
-        passage.locator.label(),
-        nearest_sentence(question, passage.text),
-        each.n in cited,
-    )
 
 
 def _asked(claimed: Claimed, audience: Audience, default_language: str) -> Asked:
@@ -275,12 +289,3 @@ def _asked(claimed: Claimed, audience: Audience, default_language: str) -> Asked
         message.conversation.channel,
         f"{sender.channel}/{sender.account_name}/{sender.id}" if sender is not None else None,
     )
-
-
-async def _show_typing(channel: Channel, message: InboundMessage) -> None:
-    """A courtesy: a channel that cannot, or takes too long, loses nobody an answer."""
-    try:
-        async with asyncio.timeout(TYPING_TIMEOUT_S):
-            await channel.show_typing(message)
-    except (ChannelError, TimeoutError) as error:
-        log.info("typing not shown", channel=channel.name, reason=type(error).__name__)

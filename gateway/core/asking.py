@@ -10,6 +10,8 @@ from gateway.core.scope_reasons import Why
 
 MAX_CHARS = 8_000  # of one message; a pasted book would leave no room for passages
 WORDLESS = "…"  # models refuse an empty message; this one holds nothing to look up either
+_UNSEEN = frozenset({"Cf", "Cc", "Mn", "Me"})  # marks alone have nothing to stand on
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs that show nothing
 _LANGUAGES = {"zh": "zh-TW", "ja": "ja", "en": "en"}
 _NOT_OF_AGENT = frozenset({Why.NOT_GRANTED_TO_AGENT.value, Why.NOT_IN_AGENT_LIST.value})
 
@@ -39,5 +41,7 @@ def agent_has_collections(scope: Scope) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Nothing in it can be seen: empty, white space, zero-width characters."""
-    return all(letter.isspace() or category(letter) == "Cf" for letter in text)
+    """Nothing in it can be seen: empty, white space, zero-width characters, fillers."""
+    return all(
+        letter.isspace() or letter in _FILLERS or category(letter) in _UNSEEN for letter in text
+    )

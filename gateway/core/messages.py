@@ -113,6 +113,7 @@ class Unit(StrEnum):
     CODE_POINTS = "code_points"
     UTF16 = "utf16"  # LINE, Telegram and Slack by the safer reading
     BYTES = "bytes"
+    SLACK_ESCAPED = "slack_escaped"  # UTF-16 of the text with its & < > written as entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class Limits:
     max_calls: int = 1  # API calls a reply may take; LINE: 1, an extra metered push by a setting
     has_markdown: bool = False
     typing_every_s: float = 0.0  # how long the platform shows it; 0.0: once is enough
+    shows_drafts: bool = True  # false spares the work of making a draft fit to be shown
 
 
 @dataclass(frozen=True, slots=True)

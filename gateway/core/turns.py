@@ -1,9 +1,11 @@
 """What is kept of a turn: question, answer, what was presented and what was cited."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.core.access import AudienceKind
+from gateway.core.excerpts import nearest_sentence
 from gateway.core.passages import Passage
 
 
@@ -58,3 +60,18 @@ class Exchange:
     presented: tuple[tuple[str, str], ...] = ()  # (source id, collection id) still existing
     is_complete: bool = True  # false: a source it presented is gone
     is_direct: bool = False  # TurnRecord.is_direct: said 1:1, so of no use to a group
+
+
+def citation(each: PresentedPassage, question: str, cited: Collection[int]) -> TurnCitation:
+    """Where the passage stands and one short sentence of it, never its body (A20)."""
+    passage = each.passage
+    return TurnCitation(
+        each.n,
+        passage.id,
+        passage.source_id,
+        passage.collection_id,
+        passage.title,
+        passage.locator.label(),
+        nearest_sentence(question, passage.text),
+        each.n in cited,
+    )

@@ -8,7 +8,7 @@ from aiohttp import web
 from gateway import catalogue
 from gateway.errors import TABLE, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Accept, Channel, Clock, Meter
-from gateway.silent_meter import SILENT
+from gateway.metering import SILENT
 
 log = structlog.get_logger()
 

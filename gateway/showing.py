@@ -1,0 +1,103 @@
+"""What is shown while a turn runs, the typing sign and the draft; neither can harm the reply."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+
+from gateway.errors import GatewayError, StoreError
+from gateway.interfaces import Channel, Claimed, OnDelta
+
+log = structlog.get_logger()
+A = TypeVar("A")
+Shown = Callable[[str, str], Awaitable[None]]  # (turn id, preview): kept for a re-run
+
+TYPING_TIMEOUT_S = 2.0  # of one call; a platform that is slow then shows nothing
+LAST_DRAFT_S = 5.0  # for a draft on its way: cut off, it might stay beside the reply
+
+
+async def not_kept(_turn_id: str, _preview: str) -> None:
+    """A crash forgets the preview."""
+
+
+class Showing:
+    """One turn's courtesies towards the chat it answers; ended, and waited for, before the reply.
+
+    The model never waits for the platform: pieces of the draft are gathered meanwhile.
+    """
+
+    def __init__(self, channel: Channel, claimed: Claimed, shown: Shown = not_kept) -> None:
+        self._channel = channel
+        self._claimed = claimed
+        self._shown = shown
+        self._preview = claimed.preview
+        self._pieces: list[str] = []
+        self._news = asyncio.Event()
+        self._is_done = False
+        if claimed.preview is not None:
+            channel.adopt_preview(claimed.id, claimed.preview)
+
+    async def during(self, answer: Callable[[OnDelta], Awaitable[A]]) -> A:
+        """Run `answer`, which gets where to put its draft; what it raises is raised."""
+        async with asyncio.TaskGroup() as tasks:
+            typing = tasks.create_task(self._keep_typing())
+            draft = tasks.create_task(self._show_draft())
+            (outcome,) = await asyncio.gather(answer(self._add), return_exceptions=True)
+            typing.cancel()
+            self._is_done = True
+            self._news.set()
+            await asyncio.wait([draft], timeout=LAST_DRAFT_S)
+            draft.cancel()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def _add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._news.set()
+
+    async def _keep_typing(self) -> None:
+        every_s = self._channel.limits.typing_every_s
+        while True:
+            is_shown = await self._succeeds("typing", self._show_typing())
+            if not is_shown or every_s <= 0.0:
+                return
+            await asyncio.sleep(every_s)
+
+    async def _show_typing(self) -> None:
+        async with asyncio.timeout(TYPING_TIMEOUT_S):
+            await self._channel.show_typing(self._claimed.message)
+
+    async def _show_draft(self) -> None:
+        message, turn_id = self._claimed.message, self._claimed.id
+        while not self._is_done or self._pieces:
+            await self._news.wait()
+            self._news.clear()
+            text = "".join(self._pieces)
+            self._pieces.clear()
+            if text:
+                showing = self._channel.show_delta(message, turn_id, text)
+                if not await self._succeeds("draft", showing):
+                    return
+                await self._remember()
+
+    async def _remember(self) -> None:
+        """Name the preview once, so that a re-run after a crash goes on with it."""
+        preview = self._channel.preview(self._claimed.id)
+        if preview is None or preview == self._preview:
+            return
+        self._preview = preview
+        try:
+            await self._shown(self._claimed.id, preview)
+        except StoreError as error:
+            log.warning("preview not kept", turn_id=self._claimed.id, code=error.code)
+
+    async def _succeeds(self, what: str, showing: Awaitable[None]) -> bool:
+        """Whatever goes wrong comes out as a value: the reply itself goes through the outbox."""
+        (error,) = await asyncio.gather(showing, return_exceptions=True)
+        if error is None:
+            return True
+        code = error.code if isinstance(error, GatewayError) else type(error).__name__
+        log.info("not shown", what=what, channel=self._channel.name, code=code)
+        return False
