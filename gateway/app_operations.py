@@ -11,6 +11,7 @@ from gateway.interfaces import Clock, Ids
 from gateway.knowledge.desk import Desk
 from gateway.operations import ask, auth, chat, insight, library, people, reading
 from gateway.operations.registry import Registry
+from gateway.operations.visitors import VisitorDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Operations:
     registry: Registry
     desk: Desk
     chat: chat.Chat
+    visitors: VisitorDesk
 
 
 def build_operations(seams: Seams) -> Operations:
@@ -72,7 +74,8 @@ def build_operations(seams: Seams) -> Operations:
         *chat.operations(talking),
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
     )
-    return Operations(Registry(rows), desk, talking)
+    visitors = VisitorDesk(seams.files, seams.scopes, store.turns)
+    return Operations(Registry(rows), desk, talking, visitors)
 
 
 def _desk(seams: Seams) -> Desk:

@@ -1,4 +1,4 @@
-"""Puts the HTTP application together: webhooks, RPC, uploads, web chat, the page, health."""
+"""Puts the HTTP application together: webhooks, RPC, uploads, chats, pages, health."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,11 @@ from gateway.surfaces.pages import Pages
 from gateway.surfaces.rpc import Rpc
 from gateway.surfaces.session import HttpCallers
 from gateway.surfaces.upload import Files, Uploads
+from gateway.surfaces.visitor_key import visitor_key
 from gateway.surfaces.webhooks import Webhooks
+from gateway.surfaces.widget_door import WidgetDoor
+from gateway.surfaces.widget_page import WidgetPages
+from gateway.surfaces.widget_socket import WidgetSockets
 
 UNSETTLED = ("unknown", "dead")
 MOST_COUNTED = 1_000
@@ -49,6 +53,8 @@ def build_application(parts: WebParts) -> web.Application:
     hosts = LOCAL_NAMES | {parts.settings.host, *parts.settings.allowed_hosts}
     callers = HttpCallers(parts.sign_in, hosts)
     accept, chat = parts.lanes.accept, parts.operations.chat
+    door = WidgetDoor(parts.channels, parts.operations.visitors, callers)
+    visitors = WidgetSockets(door, accept, visitor_key(parts.home), parts.clock)
     surfaces = (
         Webhooks(parts.channels, accept, parts.clock),
         Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
@@ -56,9 +62,11 @@ def build_application(parts: WebParts) -> web.Application:
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         Health(callers, _Figures(parts)),
         Pages(callers),
+        WidgetPages(door),
+        visitors,
     )
     routes = [route for surface in surfaces for route in surface.routes()]
-    return http.build(callers, routes, on_shutdown=[parts.web_chat.hub.close])
+    return http.build(callers, routes, on_shutdown=[parts.web_chat.hub.close, visitors.close])
 
 
 def _files(parts: WebParts) -> Files:

@@ -33,7 +33,7 @@ class LiveChatClient:
             return RetryLater(None, type(error).__name__)
 
     async def reach(self) -> str:
-        """ "" where a server answers at all, else the name of what failed; changes nothing."""
+        """The name of what failed, empty where a server answers at all; changes nothing."""
         session = await self._open()
         try:
             async with session.options(self._url, allow_redirects=False):

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from channels.text import clean
+from channels.text import clean, join_surrogates
 from gateway.core.messages import Conversation, InboundMessage
 from gateway.errors import GatewayError, InvalidRequestError, SignatureError
 
@@ -65,7 +66,7 @@ def sign(secret: bytes, timestamp: str, body: bytes) -> str:
 def verify(headers: Mapping[str, str], body: bytes, now: datetime, secret: bytes) -> None:
     """SignatureError unless it was signed with our secret within five minutes of now."""
     timestamp = _header(headers, TIMESTAMP_HEADER)
-    given = _header(headers, SIGNATURE_HEADER).encode("utf-8", "surrogateescape")
+    given = _header(headers, SIGNATURE_HEADER).encode("utf-8", "replace")
     is_same = hmac.compare_digest(given, sign(secret, timestamp, body).encode())
     if not _TIMESTAMP.fullmatch(timestamp) or not is_same:
         raise SignatureError("live chat signature does not fit the body")
@@ -86,8 +87,27 @@ def _event(body: bytes) -> _Event:
         return msgspec.json.decode(body, type=_Event)
     except msgspec.ValidationError:
         return _Event()  # of a shape we do not know
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError):
+        return _event_with_odd_strings(body)
+
+
+def _event_with_odd_strings(body: bytes) -> _Event:
+    """The slow path: half a surrogate pair or a stray byte, which msgspec refuses wholesale."""
+    try:
+        found = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
         raise InvalidRequestError("live chat body", reason="not JSON") from error
+    if not isinstance(found, dict):
+        return _Event()
+    values = {
+        key: join_surrogates(value) if isinstance(value, str) else value
+        for key, value in found.items()
+        if key in _Event.__struct_fields__
+    }
+    try:
+        return msgspec.convert(values, _Event)
+    except msgspec.ValidationError:
+        return _Event()
 
 
 def _message(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
