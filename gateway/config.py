@@ -1,6 +1,7 @@
 """config.toml and the environment, parsed once and strictly; nothing else reads either."""
 
 import os
+import re
 import tomllib
 import types
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from gateway.errors import ConfigError
 
 T = TypeVar("T")
 DEFAULT_HOME = "~/.shutten"
+_PUBLIC_URL = re.compile(r"https?://[^\s/?#@]+")
 SECRET_SUFFIXES = ("_env", "_file")  # a secret may stand in the file, a variable or another file
 
 
@@ -31,6 +33,12 @@ class GatewaySettings:
     turns_per_minute: int = 60  # of one conversation; more is two programs, and dropped
     session_days: int = 14
     secure_cookie: bool = False  # true behind https
+    public_url: str = ""  # where people and platforms reach the page, for links in chats
+
+    def __post_init__(self) -> None:
+        """A link that leads nowhere would be found out by people only."""
+        if self.public_url and not _PUBLIC_URL.fullmatch(self.public_url):
+            raise wrong("gateway.public_url", "must be http(s)://host or http(s)://host:port")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +177,8 @@ def _plain(hint: Any) -> Any:
 
 def _typed(hint: Any, value: Any, path: str) -> Any:
     kind = _plain(hint)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise wrong(path, "must be a list")
-        return tuple(_typed(get_args(kind)[0], item, path) for item in value)
-    if get_origin(kind) is Mapping:
-        return {
-            key: _typed(get_args(kind)[1], each, f"{path}.{key}")
-            for key, each in table_of(value, path).items()
-        }
+    if get_origin(kind) in (tuple, Mapping):
+        return _several(kind, value, path)
     if kind is Secret and isinstance(value, str):
         return Secret(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -189,3 +190,14 @@ def _typed(hint: Any, value: Any, path: str) -> Any:
     if type(value) is not kind:
         raise wrong(path, f"must be a {getattr(kind, '__name__', kind)}")
     return value
+
+
+def _several(kind: Any, value: Any, path: str) -> Any:
+    """A list as a tuple, or a table whose keys are names of the operator's."""
+    if get_origin(kind) is Mapping:
+        of = get_args(kind)[1]
+        table = table_of(value, path)
+        return {key: _typed(of, each, f"{path}.{key}") for key, each in table.items()}
+    if not isinstance(value, list):
+        raise wrong(path, "must be a list")
+    return tuple(_typed(get_args(kind)[0], item, path) for item in value)

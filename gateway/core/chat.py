@@ -1,7 +1,7 @@
 """Messages, tools and drafts: what we say to a language model and what it answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -44,8 +44,24 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """What a call cost, in the model's own tokens."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """Of several calls."""
+        return TokenUsage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """What the model answered: text, or calls for tools, before citations are checked."""
+    """What the model answered: text, or calls for tools, before citations are checked.
+
+    `usage` is None where the server did not tell; the same words are the same draft at any cost.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
+    usage: TokenUsage | None = field(default=None, compare=False)

@@ -1,15 +1,10 @@
 """OpenAI's chat completions as values: our messages into theirs, their chunks into a draft."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.core.chat import ChatMessage, Draft, Speaker, Tool, ToolCall
-from gateway.errors import LanguageModelError
-
-MAX_DRAFT_CHARS = 60_000  # more than any channel carries; a model that runs away is cut here
-MAX_TOOL_CALLS = 16
-MAX_ARGUMENT_CHARS = 20_000
+from gateway.core.chat import ChatMessage, Speaker, Tool
+from gateway.llm.pieces import Pieces
 
 
 def messages_payload(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
@@ -48,31 +43,13 @@ def _message(message: ChatMessage) -> dict[str, Any]:
     return payload
 
 
-@dataclass(slots=True)
-class _CallInPieces:
-    """One tool call while its pieces arrive."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass(slots=True)
-class DraftInPieces:
-    """Puts a draft together from chunks that may lack, repeat or misplace anything."""
-
-    text: list[str] = field(default_factory=list)
-    chars: int = 0
-    calls: dict[int, _CallInPieces] = field(default_factory=dict)
-    is_finished: bool = False  # the server said so; a stream that just ends was cut off
-
-    @property
-    def is_full(self) -> bool:
-        """No more is taken in."""
-        return self.chars >= MAX_DRAFT_CHARS
+class DraftInPieces(Pieces):
+    """The pieces of a draft in chunks of chat completions."""
 
     def add(self, chunk: Any) -> str:
         """Take one chunk in; the text it adds."""
+        usage = getattr(chunk, "usage", None)
+        self.count(getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
         added = ""
         for choice in list(getattr(chunk, "choices", None) or ())[:1]:
             if getattr(choice, "finish_reason", None):
@@ -80,46 +57,14 @@ class DraftInPieces:
             delta = getattr(choice, "delta", None)
             for position, piece in enumerate(getattr(delta, "tool_calls", None) or ()):
                 self._add_call(position, piece)
-            content = getattr(delta, "content", None)
-            if isinstance(content, str):
-                added = content[: MAX_DRAFT_CHARS - self.chars]
-        self.chars += len(added)
-        self.text.append(added)
+            added = self.add_text(getattr(delta, "content", None))
         return added
 
     def _add_call(self, position: int, piece: Any) -> None:
         index = getattr(piece, "index", None)
-        index = index if isinstance(index, int) else position
-        if index not in self.calls and len(self.calls) >= MAX_TOOL_CALLS:
-            return
-        call = self.calls.setdefault(index, _CallInPieces())
         function = getattr(piece, "function", None)
-        call.id = call.id or _text(getattr(piece, "id", None))
-        call.name = call.name or _text(getattr(function, "name", None))
-        arguments = call.arguments + _text(getattr(function, "arguments", None))
-        if len(arguments) > MAX_ARGUMENT_CHARS:
-            raise LanguageModelError("the arguments of a tool call have no end")
-        call.arguments = arguments
-
-    def draft(self) -> Draft:
-        """What came, whole. LanguageModelError when the stream broke off."""
-        if not self.is_finished and not self.is_full:
-            raise LanguageModelError("the stream ended before the answer did")
-        calls = tuple(
-            ToolCall(f"call_{index}" if not call.id else call.id, call.name, call.arguments)
-            for index, call in sorted(self.calls.items())
+        self.call(index if isinstance(index, int) else position).add(
+            getattr(piece, "id", None),
+            getattr(function, "name", None),
+            getattr(function, "arguments", None),
         )
-        return Draft("".join(self.text), _distinct(calls))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _distinct(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Give calls with the same id ids of their own, so that each result finds its call."""
-    if len({call.id for call in calls}) == len(calls):
-        return calls
-    return tuple(
-        ToolCall(f"call_{index}", call.name, call.arguments) for index, call in enumerate(calls)
-    )

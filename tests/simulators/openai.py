@@ -1,115 +1,44 @@
 """A local server that speaks OpenAI's chat completions, scripted, and misbehaves on demand."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from aiohttp import web
 
-PIECE_CHARS = 2  # small enough to cut every mark
+from tests.simulators.scripted import Say, ScriptedServer, Step, Trouble, UseTool, running
+
+__all__ = ["OpenAISimulator", "Say", "Step", "Trouble", "UseTool", "openai_simulator"]
 
 
-@dataclass(frozen=True)
-class Say:
-    """Answer with this text, in small pieces."""
+class OpenAISimulator(ScriptedServer):
+    """Chat completions."""
 
-    text: str
-    piece_chars: int = PIECE_CHARS
+    PATH = "/v1/chat/completions"
+    BASE = "/v1"
 
+    def key_of(self, request: web.Request) -> str:
+        return request.headers.get("Authorization", "")
 
-@dataclass(frozen=True)
-class UseTool:
-    """Ask for a tool; the arguments come in two pieces. A str is sent as it is."""
+    def complaint(self, body: dict[str, Any]) -> str:
+        return _complaint(body)
 
-    arguments: dict[str, Any] | str
-    name: str = "knowledge_search"
-    text: str = ""
-    calls: int = 1
-    has_ids: bool = True  # false: every call says the same
+    def frames(self, step: Step) -> Sequence[bytes]:
+        lines = [f"data: {line}\n\n".encode() for line in _lines(step)]
+        wants_usage = self.requests[-1].get("stream_options") == {"include_usage": True}
+        if isinstance(step, Say) and step.tokens is not None and wants_usage:
+            read, written = step.tokens
+            usage = {"prompt_tokens": read, "completion_tokens": written}
+            body = json.dumps({"id": "c", "choices": [], "usage": usage})
+            lines.append(f"data: {body}\n\n".encode())
+        return lines
 
+    def end(self) -> bytes:
+        return b"data: [DONE]\n\n"
 
-class Trouble(StrEnum):
-    """What a server may do to us."""
-
-    HANG = "hang"  # takes the request and says nothing
-    HANG_MID_STREAM = "hang_mid_stream"
-    DROP_MID_STREAM = "drop_mid_stream"
-    END_EARLY = "end_early"  # a clean end, but the answer was not finished
-    RATE_LIMIT = "rate_limit"  # 429 with Retry-After
-    SERVER_ERROR = "server_error"
-    WRONG_KEY = "wrong_key"  # 401 whose body repeats the key
-    NOTHING = "nothing"  # finished, without a word
-    NO_CHOICES = "no_choices"
-    ODD_CHUNKS = "odd_chunks"  # null choices, null delta, unknown fields; then an answer
-    NOT_JSON = "not_json"
-    NOT_AN_OBJECT = "not_an_object"
-    ERROR_EVENT = "error_event"
-    NOT_A_STREAM = "not_a_stream"
-
-
-Step = Say | UseTool | Trouble
-
-
-@dataclass
-class OpenAISimulator:
-    """Plays its script, one step a request; the last step repeats for ever."""
-
-    script: list[Step]
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
-    base_url: str = ""
-    retry_after_s: float = 0.05
-
-    async def completions(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        self.keys.append(request.headers.get("Authorization", ""))
-        complaint = _complaint(body)
-        if complaint:
-            return self._refuse(400, complaint)
-        step = self.script[min(len(self.requests), len(self.script) - 1)]
-        self.requests.append(body)
-        if step is Trouble.HANG:
-            await asyncio.sleep(3600)
-        refusal = self._refusal(step)
-        return refusal if refusal is not None else await self._stream(request, step)
-
-    def _refusal(self, step: Step) -> web.Response | None:
-        again = {"Retry-After": str(self.retry_after_s)}
-        if step is Trouble.RATE_LIMIT:
-            return self._refuse(429, "slow down", again)
-        if step is Trouble.SERVER_ERROR:
-            return self._refuse(500, "broken", again)
-        if step is Trouble.WRONG_KEY:
-            return self._refuse(401, f"Incorrect API key provided: {self.keys[-1]}")
-        if step is Trouble.NOT_A_STREAM:
-            return web.json_response({"choices": [{"message": {"content": "whole"}}]})
-        return None
-
-    def _refuse(
-        self, status: int, message: str, headers: dict[str, str] | None = None
-    ) -> web.Response:
-        self.statuses.append(status)
-        return web.json_response({"error": {"message": message}}, status=status, headers=headers)
-
-    async def _stream(self, request: web.Request, step: Step) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        response.enable_chunked_encoding()
-        await response.prepare(request)
-        for line in _lines(step):
-            await response.write(f"data: {line}\n\n".encode())
-        if step is Trouble.DROP_MID_STREAM and request.transport is not None:
-            request.transport.abort()
-        if step is Trouble.HANG_MID_STREAM:
-            await asyncio.sleep(3600)
-        if step is not Trouble.END_EARLY:
-            await response.write(b"data: [DONE]\n\n")
-        self.statuses.append(200)
-        return response
+    def error(self, message: str) -> dict[str, Any]:
+        return {"error": {"message": message}}
 
 
 def _lines(step: Step) -> Sequence[str]:
@@ -129,12 +58,14 @@ def _troubled_lines() -> dict[Trouble, list[str]]:
         Trouble.DROP_MID_STREAM: half,
         Trouble.END_EARLY: half,
         Trouble.NOTHING: [_chunk({"role": "assistant", "content": ""}), _chunk({}, "stop")],
-        Trouble.NO_CHOICES: [json.dumps({"id": "c", "choices": []})],
-        Trouble.ODD_CHUNKS: [
+        Trouble.REFUSAL: [_chunk({"refusal": "I cannot"}), _chunk({}, "content_filter")],
+        Trouble.CUT_OFF: [*half, _chunk({}, "length")],
+        Trouble.NO_CONTENT: [json.dumps({"id": "c", "choices": []})],
+        Trouble.ODD_EVENTS: [
             json.dumps({"id": "c", "choices": None}),
             json.dumps({"id": "c", "choices": [{"index": 0, "delta": None}]}),
             json.dumps({"id": "c", "choices": [{"index": 0, "delta": {"content": None}}]}),
-            json.dumps({"id": "c", "usage": {"total_tokens": "many"}, "surprise": [1]}),
+            json.dumps({"id": "c", "usage": {"prompt_tokens": "many"}, "surprise": [1]}),
             _chunk({"content": "fine", "reasoning_content": "hm"}),
             _chunk({}, "stop"),
         ],
@@ -192,16 +123,5 @@ def _message_complaint(message: dict[str, Any], open_calls: set[str]) -> str:
 @asynccontextmanager
 async def openai_simulator(*script: Step) -> AsyncIterator[OpenAISimulator]:
     """The server on a free local port, gone at the end."""
-    simulator = OpenAISimulator(list(script))
-    app = web.Application(client_max_size=8 * 1024 * 1024)
-    app.router.add_post("/v1/chat/completions", simulator.completions)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    simulator.base_url = f"http://{host}:{port}/v1"
-    try:
+    async with running(OpenAISimulator(list(script))) as simulator:
         yield simulator
-    finally:
-        await runner.cleanup()
