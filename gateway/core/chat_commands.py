@@ -40,9 +40,11 @@ _SLASHED = {
     "help": CommandKind.HELP,
 }
 _SLASH = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+|$)", re.IGNORECASE)
-_PLAIN = re.compile(r"(?:link|bind)[\s:]+", re.IGNORECASE)  # where a platform keeps / to itself
+_PLAIN = re.compile(r"(?:link|bind)(?:[\s:]+|$)", re.IGNORECASE)  # Slack keeps / to itself
 _DASH = "[-\u2010-\u2015\u2212\u30fc\uff70_]"  # \u30fc: what a Japanese keyboard gives
-_CODE = re.compile(rf"(?<![0-9A-Za-z])[0-9A-Za-z]{{5}}\s?{_DASH}\s?[0-9A-Za-z]{{5}}(?![0-9A-Za-z])")
+_CODE = re.compile(
+    rf"(?<![0-9A-Za-z])[0-9A-Za-z]{{5}}(?P<dash>\s?{_DASH}\s?)?[0-9A-Za-z]{{5}}(?![0-9A-Za-z])"
+)
 _ONE_WORD = re.compile(rf"[\W_]*[0-9A-Za-z](?:[0-9A-Za-z]|{_DASH}|[ \u3000]){{0,40}}[\W_]*")
 
 
@@ -81,13 +83,18 @@ def _worded(said: str) -> Command | None:
 
 
 def _plain(said: str) -> Command | None:
-    """The Latin word alone is no command, but with a whole code it is."""
+    """The Latin word is a command alone and with a whole code, not as the start of a question."""
     found = _PLAIN.match(said)
-    code = _code_in(said[found.end() :]) if found else None
-    return None if code is None else Command(CommandKind.LINK, code)
+    if found is None:
+        return None
+    rest = said[found.end() :]
+    code = _code_in(rest)
+    return None if code is None and rest else Command(CommandKind.LINK, code or "")
 
 
 def _code_in(text: str) -> str | None:
-    """The first code of the form XXXXX-XXXXX: what else was written must not reach a model."""
-    found = _CODE.search(text)
-    return None if found is None else found[0]
+    """The first thing of a code's form: what else was written must not take it to a model."""
+    for found in _CODE.finditer(text):
+        if found["dash"] or any(letter.isdigit() for letter in found[0]):
+            return found[0]
+    return None
