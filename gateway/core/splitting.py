@@ -34,11 +34,17 @@ _BLANKS = regex.compile(r"(?:\s(?![\p{M}\u200d]))*+")  # a combining mark keeps 
 
 def units(text: str, unit: Unit) -> int:
     """The length of a text as the channel counts it."""
-    if unit is Unit.UTF16:
-        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    if unit in (Unit.UTF16, Unit.SLACK_ESCAPED):
+        plain = len(text.encode("utf-16-le", "surrogatepass")) // 2
+        return plain + _escaping(text) if unit is Unit.SLACK_ESCAPED else plain
     if unit is Unit.BYTES:
         return len(text.encode("utf-8", "surrogatepass"))
     return len(text)
+
+
+def _escaping(text: str) -> int:
+    """What the entities &amp; &lt; &gt; take beyond the characters they stand for."""
+    return 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
 
 
 def cut_to(text: str, room: int, unit: Unit) -> str:
