@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 
 from gateway.accounts.agent_files import AgentFolder
+from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Clock, Ids
 from gateway.knowledge.desk import Desk
-from gateway.operations import ask, auth, chat, insight, library, people, reading
+from gateway.operations import ask, auth, chat, insight, library, links, people, reading
 from gateway.operations.registry import Registry
 from gateway.operations.visitors import VisitorDesk
+from gateway.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def build_operations(seams: Seams) -> Operations:
     rows = (
         *auth.operations(seams.sign_in, seams.session_days),
         *people.operations(_people(seams)),
+        *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
         *reading.operations(read),
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
@@ -76,6 +79,11 @@ def build_operations(seams: Seams) -> Operations:
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns)
     return Operations(Registry(rows), desk, talking, visitors)
+
+
+def linking_of(store: Store, clock: Clock) -> Linking:
+    """Links of senders to accounts: for the operations, the chats and LINE's page."""
+    return Linking(store.link_codes, store.link_requests, clock)
 
 
 def _desk(seams: Seams) -> Desk:
@@ -97,7 +105,6 @@ def _people(seams: Seams) -> people.People:
     return people.People(
         accounts=store.accounts,
         agents=store.agents,
-        links=store.links,
         files=seams.files,
         sign_in=seams.sign_in,
         audit=store.audit,

@@ -25,6 +25,7 @@ MADE = "<!-- Made by docs/tools/make-api from the code; a test compares. Do not 
 NEEDS = {
     Permission.ANYONE: "anyone",
     Permission.SIGNED_IN: "signed in",
+    Permission.SIGNED_IN_OR_LOCAL: "signed in, or the operator at this machine",
     Permission.MANAGER: "manager or admin",
     Permission.ADMIN: "admin, or the operator at this machine",
     Permission.LOCAL: "the operator at this machine",

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from gateway.commands import ask, demo, doctor, evaluation, library, model, people, serve
+from gateway.commands import ask, demo, doctor, evaluation, library, links, model, people, serve
 from gateway.commands.output import say
 from gateway.commands.tree import Commands
 
@@ -22,6 +22,7 @@ def parser() -> argparse.ArgumentParser:
         evaluation.register,
         model.register,
         people.register,
+        links.register,
         doctor.register,
     )
     tree = Commands(commands)

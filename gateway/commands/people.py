@@ -1,4 +1,4 @@
-"""`user`, `agent`, `link`: people, AI employees and who is who."""
+"""`user`, `agent`: people and AI employees."""
 
 import argparse
 import getpass
@@ -51,13 +51,6 @@ def register(commands: Commands) -> None:
         default="viewer",
         help=say("opt_binding_role"),
     )
-    for name, run in (("link add", add_link), ("link remove", remove_link)):
-        link = commands.add(name, run)
-        link.add_argument("channel", help=say("opt_channel"))
-        link.add_argument("sender", help=say("opt_sender"))
-        if run is add_link:
-            link.add_argument("account")
-    commands.add("link list", list_links)
 
 
 def read_password(options: argparse.Namespace) -> str:
@@ -126,23 +119,3 @@ async def bind_agent(options: argparse.Namespace) -> int:
     params = {"agent_id": options.id, "account": options.account, "role": role}
     await _one(options, "agents.bind", params)
     return show(options, params, [say("agent_bound", id=options.id, account=options.account)])
-
-
-def _address(options: argparse.Namespace) -> dict[str, str]:
-    channel, _, name = options.channel.partition("/")
-    return {"channel": channel, "account_name": name or "main", "sender": options.sender}
-
-
-async def add_link(options: argparse.Namespace) -> int:
-    made = await _one(options, "links.add", {**_address(options), "account": options.account})
-    return show(options, made, [say("link_added", sender=options.sender, account=options.account)])
-
-
-async def remove_link(options: argparse.Namespace) -> int:
-    await _one(options, "links.remove", _address(options))
-    return show(options, {"removed": True}, [say("link_removed", sender=options.sender)])
-
-
-async def list_links(options: argparse.Namespace) -> int:
-    rows = await _one(options, "links.list", {})
-    return show_table(options, rows, "channel", "account_name", "sender", "account_id")

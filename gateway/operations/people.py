@@ -1,4 +1,4 @@
-"""`accounts.*`, `agents.*`, `links.*`: people, AI employees, and who is who on a platform."""
+"""`accounts.*`, `agents.*`: people and AI employees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,8 @@ from gateway.catalogue import LANGUAGES
 from gateway.core.access import Account, AccountRole, Agent, BindingRole
 from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
 from gateway.core.audit import SecurityEvent
-from gateway.core.messages import Sender
 from gateway.errors import ConflictError, InvalidRequestError, NotFoundError
-from gateway.interfaces import Accounts, AgentFiles, Agents, Audit, Clock, Ids, Links
+from gateway.interfaces import Accounts, AgentFiles, Agents, Audit, Clock, Ids
 from gateway.operations.auth import Me, Nothing, me_of
 from gateway.operations.table import Caller, Operation, Permission
 
@@ -59,35 +58,6 @@ class AgentView:
     is_archived: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    """A platform's sender and the account it belongs to (`account`: id or login)."""
-
-    channel: str
-    account_name: str
-    sender: str
-    account: str
-
-
-@dataclass(frozen=True, slots=True)
-class LinkAddress:
-    """The sender whose link ends."""
-
-    channel: str
-    account_name: str
-    sender: str
-
-
-@dataclass(frozen=True, slots=True)
-class LinkView:
-    """A verified binding."""
-
-    channel: str
-    account_name: str
-    sender: str
-    account_id: str
-
-
 class People:
     """What the operations about people share."""
 
@@ -96,7 +66,6 @@ class People:
         *,
         accounts: Accounts,
         agents: Agents,
-        links: Links,
         files: AgentFiles,
         sign_in: SignIn,
         audit: Audit,
@@ -105,7 +74,6 @@ class People:
     ) -> None:
         self._accounts = accounts
         self._agents = agents
-        self._links = links
         self._files = files
         self._sign_in = sign_in
         self._audit = audit
@@ -203,30 +171,6 @@ class People:
             {"agent_id": request.agent_id, "account_id": account.id, "role": request.role},
         )
 
-    async def add_link(self, caller: Caller, request: NewLink) -> LinkView:
-        """Bind a sender by the operator's word."""
-        account = await self.account(request.account)
-        sender = Sender(request.channel, request.account_name, request.sender)
-        await self._links.bind(sender, account.id, self._clock.now())
-        await self._event(
-            "link_added", caller, {"channel": sender.channel, "account_id": account.id}
-        )
-        return LinkView(sender.channel, sender.account_name, sender.id, account.id)
-
-    async def remove_link(self, caller: Caller, request: LinkAddress) -> None:
-        """End a binding; holds at the next search, inside a running turn too."""
-        sender = Sender(request.channel, request.account_name, request.sender)
-        if not await self._links.remove(sender):
-            raise NotFoundError(request.sender)
-        await self._event("link_removed", caller, {"channel": sender.channel})
-
-    async def list_links(self, _caller: Caller, _request: Nothing) -> Sequence[LinkView]:
-        """All verified bindings."""
-        return [
-            LinkView(sender.channel, sender.account_name, sender.id, account_id)
-            for sender, account_id in await self._links.list()
-        ]
-
     async def _event(
         self, name: str, caller: Caller, details: dict[str, str | int | bool | None]
     ) -> None:
@@ -235,7 +179,7 @@ class People:
 
 
 def operations(people: People) -> tuple[Operation, ...]:
-    """The rows of `accounts.*`, `agents.*` and `links.*`."""
+    """The rows of `accounts.*` and `agents.*`."""
     admin = Permission.ADMIN
     return (
         Operation("accounts.list", "List people.", admin, Nothing, people.list_accounts),
@@ -250,7 +194,4 @@ def operations(people: People) -> tuple[Operation, ...]:
         Operation("agents.list_all", "List all agents.", admin, Nothing, people.list_all_agents),
         Operation("agents.create", "Add an agent.", admin, NewAgent, people.create_agent),
         Operation("agents.bind", "Bind a person to an agent.", admin, Binding, people.bind),
-        Operation("links.add", "Bind a sender to an account.", admin, NewLink, people.add_link),
-        Operation("links.remove", "End a binding.", admin, LinkAddress, people.remove_link),
-        Operation("links.list", "List bindings.", admin, Nothing, people.list_links),
     )

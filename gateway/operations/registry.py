@@ -10,6 +10,15 @@ from gateway.errors import GatewayError, InvalidRequestError, NotFoundError, Not
 from gateway.operations.table import Caller, Operation, Permission
 
 MESSAGE_CHARS = 200  # how much of a decoder's complaint the caller is shown
+OPERATORS = frozenset(  # what is the operator's at this machine without an account
+    {
+        Permission.LOCAL,
+        Permission.ADMIN,
+        Permission.MANAGER,
+        Permission.SIGNED_IN_OR_LOCAL,
+    }
+)
+PERSONS = frozenset({Permission.SIGNED_IN, Permission.SIGNED_IN_OR_LOCAL})
 
 
 class Registry:
@@ -39,13 +48,13 @@ def check_permission(caller: Caller, needs: Permission) -> None:
     if needs is Permission.ANYONE:
         return
     account = caller.account
-    if caller.is_local and needs in (Permission.LOCAL, Permission.ADMIN, Permission.MANAGER):
+    if caller.is_local and needs in OPERATORS:
         return
     if account is None or not account.is_active:
         raise NotSignedInError
     if needs is Permission.LOCAL:  # what this machine's files say is not an admin's to read
         raise NotFoundError
-    if needs is Permission.SIGNED_IN or account.is_admin:
+    if needs in PERSONS or account.is_admin:
         return
     if needs is Permission.MANAGER and account.role.value == "manager":
         return

@@ -13,6 +13,7 @@ class Permission(StrEnum):
 
     ANYONE = "anyone"  # not even signed in: auth.login
     SIGNED_IN = "signed_in"
+    SIGNED_IN_OR_LOCAL = "signed_in_or_local"  # or the operator, as nobody in particular
     MANAGER = "manager"  # managers and admins
     ADMIN = "admin"
     LOCAL = "local"  # the operator at this machine's command line, nobody over the network
