@@ -109,7 +109,7 @@ class _Only:
     def __init__(self, model: InstantModel) -> None:
         self._model = model
 
-    def find(self, model: str) -> InstantModel:
+    def find(self, _model: str, *_fallbacks: str) -> InstantModel:
         return self._model
 
 

@@ -481,7 +481,9 @@ class LanguageModel(Protocol):
 class LanguageModels(Protocol):
     """Finds the model an agent names; raises LanguageModelError for an unknown one."""
 
-    def find(self, model: str) -> LanguageModel: ...
+    def find(self, model: str, *fallbacks: str) -> LanguageModel:
+        """With fallbacks: the first that answers, in this order."""
+        ...
 
 
 class Turns(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import structlog
 
-from gateway.core.chat import ChatMessage, Speaker, ToolCall
+from gateway.core.chat import NO_TOKENS, ChatMessage, Speaker, TokenUsage, ToolCall
 from gateway.core.folding import storable
 from gateway.core.prompt import TOOL_SEARCH, fit, repeated, tool_result
 from gateway.core.turns import PresentedPassage
@@ -34,6 +34,7 @@ class Talk:
 
     text: str
     presented: tuple[PresentedPassage, ...]
+    usage: TokenUsage = NO_TOKENS  # of all calls of the turn that told theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,14 @@ class ToolLoop:
         """Ask the model; `reading` None offers it no tool. Raises LanguageModelError."""
         messages = list(prompt)
         rounds_left = MAX_ROUNDS if reading is not None else 0
+        usage = NO_TOKENS
         while True:
             stream.rest_on(presented)
             draft = await model.complete(messages, (TOOL_SEARCH,) if rounds_left else (), stream)
+            usage += draft.usage or NO_TOKENS
             if reading is None or not rounds_left or not draft.tool_calls:
                 await stream.close()
-                return Talk(draft.text, presented)
+                return Talk(draft.text, presented, usage)
             rounds_left -= 1
             messages.append(ChatMessage(Speaker.ASSISTANT, draft.text, draft.tool_calls))
             for at, call in enumerate(draft.tool_calls):

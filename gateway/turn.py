@@ -179,7 +179,14 @@ class TurnRunner:
         sources = footer.build(cited.cited, question, limits, more) if limits.footer_units else ""
         answer = Answer(asked.turn_id, body, sources, footer.views(cited.cited, question))
         await self._record(asked, answer, reading, talk.presented)
-        log.info("turn answered", turn=asked.turn_id, cited=len(cited.cited), dropped=cited.dropped)
+        log.info(
+            "turn answered",
+            turn=asked.turn_id,
+            cited=len(cited.cited),
+            dropped=cited.dropped,
+            tokens_in=talk.usage.tokens_in,
+            tokens_out=talk.usage.tokens_out,
+        )
         return answer
 
     async def _agent(self, asked: Asked) -> AgentSettings | None:
@@ -222,7 +229,7 @@ class TurnRunner:
         reading = begun.reading
         stream = DraftStream(show, partial(self.reader.still_readable, reading), self.clock)
         tool = reading if self._has_collections(reading) else None
-        model = self.models.find(begun.agent.model)
+        model = self.models.find(begun.agent.model, *begun.agent.fallbacks)
         loop = ToolLoop(self.reader)
         return await loop.complete(model, begun.prompt, begun.presented, stream, tool)
 

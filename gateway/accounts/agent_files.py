@@ -63,11 +63,13 @@ class AgentFolder:
             return AgentSettings(agent_id, agent_id, knowledge=NOTHING)
         agent = table.get("agent", {})
         agent = agent if isinstance(agent, dict) else {}
+        model, *fallbacks = _models(agent)
         return AgentSettings(
             agent_id,
             display_name=_string(agent, "name", agent_id),
             department=_string(agent, "department", ""),
-            model=_string(agent, "model", "extractive"),
+            model=model,
+            fallbacks=tuple(fallbacks),
             persona=persona.read_text("utf-8", "replace") if persona.is_file() else "",
             knowledge=knowledge_of(table, agent_id),
         )
@@ -123,6 +125,13 @@ def _string(table: Mapping[str, Any], key: str, default: str) -> str:
     return value if isinstance(value, str) else default
 
 
+def _models(table: Mapping[str, Any]) -> list[str]:
+    """`model`, one name or a list of them in order; at least one."""
+    given = table.get("model")
+    names = given if isinstance(given, list) else [given]
+    return [name for name in names if isinstance(name, str) and name] or ["extractive"]
+
+
 def _table(path: Path) -> dict[str, Any] | None:
     try:
         return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -136,7 +145,7 @@ def _toml(settings: AgentSettings) -> str:
     document["agent"] = {
         "name": settings.display_name,
         "department": settings.department,
-        "model": settings.model,
+        "model": [settings.model, *settings.fallbacks] if settings.fallbacks else settings.model,
     }
     knowledge: dict[str, Any] = {
         "auto_retrieve": settings.knowledge.auto_retrieve,

@@ -29,7 +29,9 @@ class AgentKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """One agent with all that a turn needs of it. `model` is `extractive` or `provider/model`."""
+    """One agent with all that a turn needs of it. `model` is `extractive` or `provider/model`;
+    `fallbacks` are asked in their order where it fails.
+    """
 
     agent_id: str
     display_name: str
@@ -38,6 +40,7 @@ class AgentSettings:
     persona: str = ""
     knowledge: AgentKnowledge = AgentKnowledge()
     is_archived: bool = False
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def side(self) -> AgentSide:

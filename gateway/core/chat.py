@@ -55,6 +55,9 @@ class TokenUsage:
         return TokenUsage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
 
 
+NO_TOKENS = TokenUsage()
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What the model answered: text, or calls for tools, before citations are checked.

@@ -8,7 +8,7 @@ import structlog
 
 from gateway.core.messages import Check
 from gateway.errors import LanguageModelError
-from gateway.interfaces import LanguageModel, Meter, Unmetered
+from gateway.interfaces import LanguageModel, Meter
 from gateway.llm.anthropic_messages import AnthropicProvider
 from gateway.llm.extractive import ExtractiveModel
 from gateway.llm.failover import Breakers, Candidate, FailoverModel
@@ -16,10 +16,10 @@ from gateway.llm.metered import MeteredModel, ModelNames
 from gateway.llm.openai_compatible import OpenAIProvider
 from gateway.llm.provider import Provider, StreamedModel
 from gateway.llm.settings import ProviderKind, ProviderSettings
+from gateway.metering import SILENT
 
 log = structlog.get_logger()
 EXTRACTIVE = "extractive"
-UNMETERED = Unmetered()
 CHECK_TIMEOUT_S = 5.0
 KINDS: Mapping[ProviderKind, type[Provider]] = {
     ProviderKind.OPENAI: OpenAIProvider,
@@ -33,7 +33,7 @@ class ModelRegistry:
     def __init__(
         self,
         providers: Mapping[str, ProviderSettings],
-        meter: Meter = UNMETERED,
+        meter: Meter = SILENT,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._providers = _opened(providers)

@@ -34,7 +34,7 @@ class ScriptedModel:
             await on_delta(draft.text[at : at + 2])
         return draft
 
-    def find(self, model: str) -> LanguageModel:
+    def find(self, model: str, *fallbacks: str) -> LanguageModel:
         return self
 
 
