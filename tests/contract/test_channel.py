@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from channels.line.channel import LineChannel, LineSettings
+from channels.telegram.channel import TelegramChannel, TelegramSettings
 from channels.webchat.channel import WebChatChannel
 from channels.webchat.client import Seat
 from channels.webchat.parse import Entry
@@ -32,6 +33,7 @@ from gateway.core.messages import (
 from gateway.core.secrets import Secret
 from gateway.errors import SignatureError
 from gateway.interfaces import Channel
+from tests.simulators import telegram as telegram_simulator
 from tests.simulators.line import Fault, LineSimulator
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -58,6 +60,7 @@ class Platform:
     arrived: Callable[[], list[tuple[str, tuple[str, ...]]]]  # (chat, texts)
     rate_limited: Callable[[float], None]  # the next call is refused for so many seconds
     handle: Callable[[], str | None]  # a one-time reply right, where the platform has one
+    person: str = PERSON  # who writes directly, and the direct chat's id
 
 
 @asynccontextmanager
@@ -83,6 +86,34 @@ async def line() -> AsyncIterator[Platform]:
             arrived=lambda: [(each.to, each.texts) for each in simulator.deliveries],
             rate_limited=rate_limited,
             handle=lambda: simulator.text_event("x", PERSON)["replyToken"],
+        )
+        await channel.close()
+    assert simulator.violations == []
+
+
+@asynccontextmanager
+async def telegram() -> AsyncIterator[Platform]:
+    async with telegram_simulator.TelegramSimulator().running() as simulator:
+        secret, token = Secret(simulator.secret), Secret(simulator.token)
+        settings = TelegramSettings("main", "helper", token, secret, api_base_url=simulator.url)
+        channel = TelegramChannel(settings)
+
+        def signed(update: dict[str, Any]) -> tuple[Mapping[str, str], bytes]:
+            return simulator.headers(), simulator.body(update)
+
+        def rate_limited(wait_s: float) -> None:
+            simulator.faults.append(telegram_simulator.Fault.RATE)
+            simulator.retry_after_s = int(wait_s)
+
+        anonymous: dict[str, Any] = {"sender_chat": {"id": -1001234, "type": "supergroup"}}
+        yield Platform(
+            channel=channel,
+            direct=lambda text: signed(simulator.message(text, 1001)),
+            in_group=lambda text: signed(simulator.in_group(text, **anonymous)),
+            arrived=lambda: [(each.chat, (each.text,)) for each in simulator.deliveries],
+            rate_limited=rate_limited,
+            handle=lambda: None,
+            person="1001",
         )
         await channel.close()
     assert simulator.violations == []
@@ -121,10 +152,17 @@ class Case:
     platform: Callable[[], AbstractAsyncContextManager[Platform]]
     limits: Limits
     has_platform: bool = True  # our own page: no groups, no rate of somebody else's, no footer
+    signs_body: bool = True  # else a secret comes with the body, whatever that is
 
 
 CASES = [
     Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200)),
+    Case(
+        "channels.telegram",
+        telegram,
+        Limits(Unit.UTF16, 4096, 1, 1200, max_calls=8, typing_every_s=4.0),
+        signs_body=False,
+    ),
     Case(
         "channels.webchat",
         webchat,
@@ -146,7 +184,7 @@ UNITS: dict[Unit, Callable[[str], int]] = {
 
 def owed(platform: Platform, *parts: str, with_handle: bool = True) -> OutboundCall:
     token = platform.handle() if with_handle else None
-    place = Conversation(platform.channel.name, platform.channel.account_name, PERSON)
+    place = Conversation(platform.channel.name, platform.channel.account_name, platform.person)
     return OutboundCall(
         id="00000000-0000-4000-8000-000000000001",
         turn_id="00000000-0000-4000-8000-000000000002",
@@ -177,6 +215,8 @@ async def test_signature_check(case: Case) -> None:
         for other in ({}, dict.fromkeys(headers, "x"), dict.fromkeys(headers, "")):
             with pytest.raises(SignatureError):
                 platform.channel.parse(other, body, NOW)
+        if not case.signs_body:
+            return
         flipped = bytes([body[0], body[1] ^ 1]) + body[2:]
         with pytest.raises(SignatureError):
             platform.channel.parse(headers, flipped, NOW)
@@ -221,7 +261,7 @@ async def test_splitting_unit_is_what_the_platform_takes(case: Case) -> None:
         assert isinstance(
             await platform.channel.send(owed(platform, *parts), SendMethod.PUSH), Delivered
         )
-        assert platform.arrived() == [(PERSON, parts)]
+        assert platform.arrived() == [(platform.person, parts)]
         too_much = [owed(platform, full + "x"), owed(platform, *parts, "x"), owed(platform, "")]
         for call in too_much:
             assert isinstance(await platform.channel.send(call, SendMethod.PUSH), Refused)
@@ -247,7 +287,7 @@ async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
         [direct] = platform.channel.parse(*platform.direct("hello"), NOW)
         assert direct.conversation.is_direct
         assert direct.sender is not None
-        assert direct.sender.id == PERSON
+        assert direct.sender.id == platform.person
         [group] = platform.channel.parse(*platform.in_group("hello"), NOW)
         assert not group.conversation.is_direct
         assert not group.is_addressed
@@ -272,7 +312,7 @@ async def test_a_one_time_handle_is_used_while_it_is_young_only(case: Case) -> N
         assert platform.channel.method(bare, NOW) is not SendMethod.REPLY
         outcome = await platform.channel.send(call, platform.channel.method(call, NOW))
         assert isinstance(outcome, Delivered)
-        assert platform.arrived() == [(PERSON, ("hello",))]
+        assert platform.arrived() == [(platform.person, ("hello",))]
 
 
 async def test_our_own_page_names_the_account_that_is_signed_in() -> None:
@@ -283,6 +323,6 @@ async def test_our_own_page_names_the_account_that_is_signed_in() -> None:
         assert message.conversation.id.startswith(f"{PERSON}.")
 
 
-def fits(channel: LineChannel) -> Channel:
+def fits(channel: LineChannel | TelegramChannel) -> Channel:
     """mypy proves that each channel still speaks the protocol."""
     return channel
