@@ -1,5 +1,6 @@
 """Puts the HTTP application together: webhooks, RPC, uploads, chats, pages, health."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from gateway.app_library import Shelves
 from gateway.app_operations import Operations
 from gateway.config import GatewaySettings
 from gateway.core.limits import KnowledgeLimits
+from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
-from gateway.interfaces import Channel, Clock
+from gateway.interfaces import Channel, Clock, Meter
 from gateway.surfaces import http
 from gateway.surfaces.chat_socket import ChatSockets
 from gateway.surfaces.health import Health
@@ -27,6 +29,9 @@ from gateway.surfaces.widget_door import WidgetDoor
 from gateway.surfaces.widget_page import WidgetPages
 from gateway.surfaces.widget_socket import WidgetSockets
 
+SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken requests quotes them
+SERVER_LOG.setLevel(logging.CRITICAL)
+LINGER_S = 2.0  # for what still comes of a request that was refused
 UNSETTLED = ("unknown", "dead")
 MOST_COUNTED = 1_000
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -46,6 +51,7 @@ class WebParts:
     web_chat: WebChatChannel
     lanes: InboxLanes
     clock: Clock
+    meter: Meter
 
 
 def build_application(parts: WebParts) -> web.Application:
@@ -56,7 +62,7 @@ def build_application(parts: WebParts) -> web.Application:
     door = WidgetDoor(parts.channels, parts.operations.visitors, callers)
     visitors = WidgetSockets(door, accept, visitor_key(parts.home), parts.clock)
     surfaces = (
-        Webhooks(parts.channels, accept, parts.clock),
+        Webhooks(parts.channels, accept, parts.clock, meter=parts.meter),
         Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
         Uploads(callers, _files(parts)),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
@@ -98,3 +104,19 @@ class _Figures:
             "outbox_unsettled": {state: states.count(state) for state in UNSETTLED},
             "chat_seats": {"webchat": len(self._parts.web_chat.hub)},
         }
+
+
+def runner_of(application: web.Application) -> web.AppRunner:
+    """What serves it."""
+    return web.AppRunner(application, access_log=None, logger=SERVER_LOG, lingering_time=LINGER_S)
+
+
+async def listen(runner: web.AppRunner, host: str, port: int) -> str:
+    """Open the port; ConfigError where it cannot be had."""
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except (OSError, OverflowError, UnicodeError) as error:  # taken, out of range, no host name
+        reason = f"{host}:{port}: {getattr(error, 'strerror', None) or error}"
+        raise ConfigError(reason, path="gateway.port", reason=reason) from error
+    address = runner.addresses[0]
+    return f"http://{address[0]}:{address[1]}"

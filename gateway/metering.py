@@ -3,20 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.interfaces import Clock, Meter
+from gateway.interfaces import Clock, Meter, Unmetered
 
-
-class SilentMeter:
-    """For programs and tests without figures."""
-
-    def count(self, name: str, amount: float = 1.0, **labels: str) -> None:
-        """Nothing is kept."""
-
-    def observe(self, name: str, value: float, **labels: str) -> None:
-        """Nothing is kept."""
-
-
-SILENT: Meter = SilentMeter()
+SILENT: Meter = Unmetered()
 
 
 @contextmanager

@@ -159,19 +159,19 @@ class OutboxSender:
 
     async def _send(self, due: DueCall) -> None:
         try:
-            outcome = await self._attempt(due)
-            if outcome is not None:
-                await self._record(due, outcome)
+            tried = await self._attempt(due)
+            if tried is not None:
+                await self._record(due, *tried)
         finally:
             self._in_flight -= 1
             self._wake.set()
 
-    async def _attempt(self, due: DueCall) -> SendOutcome | None:
+    async def _attempt(self, due: DueCall) -> tuple[SendOutcome, SendMethod | None] | None:
         """None: nothing was written to a socket, and the claim runs out by itself."""
         call = due.call
         channel = self._channel(call.conversation)
         if channel is None:
-            return Refused("channel is not configured")
+            return Refused("channel is not configured"), None
         wait_s = channel.reserve(call.conversation)
         if wait_s > 0.0:
             await self._hold(due, wait_s)
@@ -187,7 +187,7 @@ class OutboxSender:
             return None
         self._checkpoint("sending")
         with self._options.using(channel):
-            return await self._call(channel, call, method)
+            return await self._call(channel, call, method), method
 
     async def _hold(self, due: DueCall, wait_s: float) -> None:
         """Not yet, by the platform's rates; nothing was tried, so nothing counts."""
@@ -210,11 +210,11 @@ class OutboxSender:
         self._checkpoint("sent")
         return outcome
 
-    async def _record(self, due: DueCall, outcome: SendOutcome) -> None:
+    async def _record(self, due: DueCall, outcome: SendOutcome, method: SendMethod | None) -> None:
         """Keep trying: a sent call that nobody wrote down would be in doubt for no reason."""
         while True:
             try:
-                await self._write(due, outcome)
+                await self._write(due, outcome, method)
             except NotFoundError:
                 log.info("call was settled meanwhile", call_id=due.call.id)
                 return
@@ -227,27 +227,34 @@ class OutboxSender:
                 self._checkpoint("recorded")
                 return
 
-    async def _write(self, due: DueCall, outcome: SendOutcome) -> None:
+    async def _write(self, due: DueCall, outcome: SendOutcome, method: SendMethod | None) -> None:
         call_id, now = due.call.id, self._clock.now()
+        channel = due.call.conversation.channel
         match outcome:
             case Delivered():
                 await self._outbox.sent(call_id, now)
+                self._options.meter.count("sent", channel=channel, method=method or "")
             case TryOtherMethod(reason):
                 await self._outbox.postpone(call_id, now, reason, without_handle=True)
             case RetryLater(after_s, reason) if due.attempts < self._options.attempts:
                 until = now + self._wait(due.attempts, after_s)
                 await self._outbox.postpone(call_id, until, reason)
                 self._due_at[call_id] = until
+                is_rate = after_s is not None
+                name = "rate_limited" if is_rate else "send_retried"
+                self._options.meter.count(name, channel=channel)
             case RetryLater(_, reason):
-                await self._give_up(call_id, "dead", f"given up: {reason}", now)
+                await self._give_up(due.call, "dead", f"given up: {reason}", now)
             case Refused(reason):
-                await self._give_up(call_id, "dead", reason, now)
+                await self._give_up(due.call, "dead", reason, now)
             case OutcomeUnknown(reason):
-                await self._give_up(call_id, "unknown", reason, now)
+                await self._give_up(due.call, "unknown", reason, now)
 
-    async def _give_up(self, call_id: str, state: str, reason: str, now: datetime) -> None:
-        await self._outbox.give_up(call_id, state, reason, now)
-        log.error("call given up", call_id=call_id, state=state, reason=reason)
+    async def _give_up(self, call: OutboundCall, state: str, reason: str, now: datetime) -> None:
+        await self._outbox.give_up(call.id, state, reason, now)
+        channel = call.conversation.channel
+        log.error("call given up", call_id=call.id, channel=channel, state=state, reason=reason)
+        self._options.meter.count("given_up", channel=channel, state=state)
 
     def _wait(self, attempts: int, after_s: float | None) -> timedelta:
         doubled_s = self._options.first_pause_s * 2 ** (attempts - 1)

@@ -77,6 +77,7 @@ async def run_gateway(home: Path, host: str | None, port: int | None) -> None:
         loop.add_signal_handler(number, stop.set)
     with homes.lock(home):
         async with open_app(home) as app:
+            loop.add_signal_handler(signal.SIGHUP, app.watcher.look)
             await app.serve(stop, host=host, port=port, on_ready=_announce)
 
 

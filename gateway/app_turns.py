@@ -1,0 +1,116 @@
+"""Puts together what answers: the runner of turns, its lanes, and the turn without a channel."""
+
+from dataclasses import dataclass
+
+from gateway.accounts.agent_files import AgentFolder
+from gateway.accounts.scopes import ScopeService
+from gateway.app_library import Shelves
+from gateway.channel_set import ChannelSet
+from gateway.config import GatewaySettings
+from gateway.core.asking import reply_language
+from gateway.core.messages import InboundMessage
+from gateway.inbox import InboxLanes, LaneOptions, LanguageOf
+from gateway.interfaces import Clock, Ids, LanguageModels, Meter
+from gateway.knowledge_config import KnowledgeConfig
+from gateway.operations.ask import Answer, AskAnswer, Question
+from gateway.outbox import OutboxSender, SendingOptions
+from gateway.reading import TurnReader
+from gateway.turn import Asked, TurnRunner, TurnSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TurnParts:
+    """What turns, their lanes and their way out are made of."""
+
+    settings: GatewaySettings
+    knowledge: KnowledgeConfig
+    shelves: Shelves
+    models: LanguageModels
+    channels: ChannelSet
+    scopes: ScopeService
+    files: AgentFolder
+    clock: Clock
+    ids: Ids
+    meter: Meter
+
+
+def build_sender(parts: TurnParts) -> OutboxSender:
+    """The durable way out; a channel that was removed still sends what its turns began."""
+    store, channels = parts.shelves.store, parts.channels
+    options = SendingOptions(using=channels.using, meter=parts.meter)
+    return OutboxSender(store.outbox, store.inbox, channels.outgoing, parts.clock, options)
+
+
+def build_lanes(parts: TurnParts, sender: OutboxSender) -> InboxLanes:
+    """The durable way in."""
+    settings, channels = parts.settings, parts.channels
+    options = LaneOptions(
+        concurrency=settings.max_concurrent_turns,
+        lane_limit=settings.lane_limit,
+        turns_per_minute=settings.turns_per_minute,
+        language_of=_language_of(parts.scopes, settings.language),
+        using=channels.using,
+        meter=parts.meter,
+    )
+    inbox = parts.shelves.store.inbox
+    return InboxLanes(inbox, sender, channels.outgoing, parts.clock, parts.ids, options)
+
+
+def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
+    """The path of a message."""
+    store, switches = parts.shelves.store, parts.knowledge.switches
+    reader = TurnReader(
+        parts.scopes,
+        store.collections,
+        parts.shelves.search,
+        store.passages,
+        parts.clock,
+        auto_retrieve=switches.auto_retrieve,
+    )
+    settings = TurnSettings(
+        has_library=switches.enabled,
+        inject_budget_chars_max=switches.inject_budget_chars_max,
+        language=parts.settings.language,
+    )
+    return TurnRunner(
+        parts.scopes,
+        parts.files,
+        reader,
+        parts.models,
+        store.turns,
+        sender,
+        parts.clock,
+        settings,
+        shown=store.inbox.shown,
+        meter=parts.meter,
+    )
+
+
+def _language_of(scopes: ScopeService, default: str) -> LanguageOf:
+    """For the busy sentence and the apology: as the turn itself would choose."""
+
+    async def language_of(message: InboundMessage) -> str | None:
+        audience = await scopes.audience(message)
+        return reply_language(audience.account, message.language, message.text, default)
+
+    return language_of
+
+
+def answering(turns: TurnRunner, clock: Clock, ids: Ids) -> Answer:
+    """The turn without a channel, for `chat.ask`; each question is a conversation of its own."""
+
+    async def answer(question: Question) -> AskAnswer:
+        turn_id = ids.new()
+        asked = Asked(
+            turn_id,
+            question.text,
+            question.audience,
+            question.agent_id,
+            f"ask/{turn_id}",
+            clock.now(),
+            reply_language(None, question.language, question.text, turns.settings.language),
+        )
+        found = await turns.answer(asked)
+        return AskAnswer(found.turn_id, found.text, found.footer, list(found.citations))
+
+    return answer
