@@ -1,6 +1,8 @@
 """Pure text helpers that the channels share: UTF-16 slices and text that every platform takes."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -21,6 +23,17 @@ def join_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def join_surrogates_in(value: Any) -> Any:
+    """The same for every text in decoded JSON."""
+    if isinstance(value, str):
+        return join_surrogates(value)
+    if isinstance(value, dict):
+        return {join_surrogates(key): join_surrogates_in(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [join_surrogates_in(item) for item in value]
+    return value
+
+
 def utf16_slice(text: str, start: int, length: int) -> tuple[str, str, str] | None:
     """(before, inside, after) by UTF-16 code units; None when the cut is outside or in a pair."""
     encoded = text.encode("utf-16-le", "surrogatepass")
@@ -33,3 +46,11 @@ def utf16_slice(text: str, start: int, length: int) -> tuple[str, str, str] | No
     except UnicodeDecodeError:
         return None
     return before, inside, after
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    """A header by its name in lower case; "" where there is none."""
+    value = headers.get(name)  # aiohttp's mapping ignores case; a plain dict does not
+    if value is None:
+        value = next((found for key, found in headers.items() if key.lower() == name), "")
+    return value

@@ -3,7 +3,15 @@
 import asyncio
 import socket
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -190,7 +198,7 @@ class Opened:
         """As the server says."""
         return self._response.charset
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """UpstreamError: `url_too_large` over the cap, else `url_fetch_failed`."""
         inflate = _inflater(self._response.headers.get("Content-Encoding", ""))
         loop, size = asyncio.get_running_loop(), 0

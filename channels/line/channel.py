@@ -1,7 +1,8 @@
 """One LINE account: its settings, its limits, and how a call goes out at a given moment."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -10,6 +11,7 @@ from channels.line import parse, render
 from channels.line.client import LineClient
 from channels.plain import PlainChannel
 from gateway.core.messages import (
+    Attachment,
     InboundMessage,
     Limits,
     OutboundCall,
@@ -19,6 +21,9 @@ from gateway.core.messages import (
 )
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError
+from gateway.fetching import FetchLimits, GuardedFetch
+
+OUTSIDE = FetchLimits(most_bytes=200 * 1024 * 1024, total_s=60.0)  # whoever reads stops earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class LineSettings:
     prefix: str | None = None  # text that addresses the bot in groups, beside its mention
     push_overflow: bool = False  # a second, metered call for what five messages cannot carry
     reply_window_s: float = 45.0  # after the event; the token lives about a minute
+    api_data_base_url: str = "https://api-data.line.me"  # where files are
     account_link_url: str = "https://access.line.me/dialog/bot/accountLink"
 
     def __post_init__(self) -> None:
@@ -50,7 +56,9 @@ class LineSettings:
 class LineChannel(PlainChannel):
     """Implements the Channel protocol of gateway/interfaces.py for LINE."""
 
-    def __init__(self, settings: LineSettings) -> None:
+    def __init__(self, settings: LineSettings, outside: GuardedFetch | None = None) -> None:
+        """`outside` fetches files that lie on other hosts."""
+        self._outside = outside or GuardedFetch(OUTSIDE)
         self._settings = settings
         self._reading = parse.Reading(
             account_name=settings.name,
@@ -60,7 +68,9 @@ class LineChannel(PlainChannel):
             prefix=settings.prefix,
             reply_window_s=settings.reply_window_s,
         )
-        self._client = LineClient(settings.channel_access_token, settings.api_base_url)
+        self._client = LineClient(
+            settings.channel_access_token, settings.api_base_url, settings.api_data_base_url
+        )
 
     @property
     def name(self) -> str:
@@ -117,6 +127,18 @@ class LineChannel(PlainChannel):
         """LINE's page, which checks that whoever opens it is the user the token was made for."""
         query = urlencode({"linkToken": token, "nonce": nonce})
         return f"{self._settings.account_link_url}?{query}"
+
+    async def fetch(self, attachment: Attachment) -> AsyncGenerator[bytes, None]:
+        """From LINE's own host, or by the guard where the sender's app keeps files elsewhere."""
+        if not attachment.handle.startswith(parse.BY_URL):
+            async with aclosing(self._client.content(attachment.handle)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            return
+        url = attachment.handle.removeprefix(parse.BY_URL)
+        async with self._outside.open(url) as opened, aclosing(opened.chunks()) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def close(self) -> None:
         """Close the SDK's sockets."""

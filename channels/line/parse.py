@@ -5,14 +5,14 @@ import contextlib
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
 
-from channels.text import clean, join_surrogates, utf16_slice
+from channels.text import clean, header, join_surrogates_in, utf16_slice
 from gateway.core.messages import (
     Attachment,
     Conversation,
@@ -40,17 +40,28 @@ class _Mention(msgspec.Struct):
     mentionees: list[_Mentionee] = []
 
 
+class _ContentProvider(msgspec.Struct):
+    type: str | None = None
+    originalContentUrl: str | None = None  # noqa: N815
+
+
 class _Message(msgspec.Struct):
     type: str
     id: str
     text: str | None = None
     mention: _Mention | None = None
+    fileName: str | None = None  # noqa: N815
     fileSize: int | None = None  # noqa: N815
+    contentProvider: _ContentProvider | None = None  # noqa: N815
 
 
 class _Link(msgspec.Struct):
     result: str | None = None
     nonce: str | None = None
+
+
+class _Unsend(msgspec.Struct):
+    messageId: str | None = None  # noqa: N815
 
 
 class _Source(msgspec.Struct):
@@ -64,6 +75,7 @@ class _Event(msgspec.Struct):
     type: str
     message: _Message | None = None
     link: _Link | None = None
+    unsend: _Unsend | None = None
     source: _Source | None = None
     mode: str | None = None
     timestamp: int | None = None
@@ -78,6 +90,8 @@ class _Body(msgspec.Struct):
 _BODY = msgspec.json.Decoder(_Body)
 _EVENT = msgspec.json.Decoder(_Event)
 _MEDIA_TYPES = {"image": "image/jpeg", "video": "video/mp4", "audio": "audio/m4a", "file": ""}
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}\Z")
+BY_URL = "url:"  # begins the handle of a file that lies elsewhere; a message's id has no colon
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +122,10 @@ def parse(
 
 def verify(headers: Mapping[str, str], body: bytes, secret: bytes) -> None:
     """SignatureError unless the header is base64 of the body's HMAC-SHA256, whatever it holds."""
-    given = _header(headers, SIGNATURE_HEADER)
+    given = header(headers, SIGNATURE_HEADER)
     expected = base64.b64encode(hmac.digest(secret, body, hashlib.sha256))
     if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected):
         raise SignatureError("LINE signature does not fit the body")
-
-
-def _header(headers: Mapping[str, str], name: str) -> str:
-    value = headers.get(name)  # aiohttp's mapping ignores case; a plain dict does not
-    if value is None:
-        value = next((found for key, found in headers.items() if key.lower() == name), "")
-    return value
 
 
 def _events(body: bytes) -> Sequence[_Event]:
@@ -145,26 +152,27 @@ def _events_with_odd_strings(body: bytes) -> Sequence[_Event]:
     found = []
     for event in events:
         with contextlib.suppress(msgspec.ValidationError, RecursionError):  # as above
-            found.append(msgspec.convert(_joined(event), _Event))
+            found.append(msgspec.convert(join_surrogates_in(event), _Event))
     return found
 
 
-def _joined(value: Any) -> Any:
-    if isinstance(value, str):
-        return join_surrogates(value)
-    if isinstance(value, dict):
-        return {join_surrogates(key): _joined(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_joined(item) for item in value]
-    return value
-
-
 def _read(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
+    if event.type == "unsend":  # of what we have, it holds in standby too
+        return _unsent(event, now, reading)
     if event.mode == "standby":
         return None
     if event.type == "accountLink":
         return _account_link(event, now, reading)
     return _message(event, now, reading)
+
+
+def _unsent(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
+    if event.unsend is None or not event.unsend.messageId:
+        return None
+    message_key = clean(event.unsend.messageId)
+    key = clean(event.webhookEventId or f"unsend:{message_key}")
+    notice = Notice(NoticeKind.RETRACTED, message_keys=(message_key,))
+    return _told(event, key, notice, now, reading)
 
 
 def _account_link(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
@@ -173,16 +181,29 @@ def _account_link(event: _Event, now: datetime, reading: Reading) -> InboundMess
     if link is None or link.result != "ok" or not link.nonce or not source.userId:
         return None
     key = clean(event.webhookEventId or f"link:{link.nonce}")
+    notice = Notice(NoticeKind.ACCOUNT_LINKED, nonce=clean(link.nonce))
+    return _told(event, key, notice, now, reading)
+
+
+def _told(
+    event: _Event, key: str, notice: Notice, now: datetime, reading: Reading
+) -> InboundMessage:
+    source = event.source or _Source()
     return InboundMessage(
         conversation=_conversation(source, key, reading),
         delivery_id=key,
-        message_key=f"link:{key}",
+        message_key=f"notice:{key}",
         text="",
         received_at=_sent_at(event.timestamp, now),
-        sender=Sender(CHANNEL, reading.account_name, clean(source.userId)),
+        sender=_sender(source, reading),
         agent_id=reading.agent_id,
-        notice=Notice(NoticeKind.ACCOUNT_LINKED, nonce=clean(link.nonce)),
+        notice=notice,
     )
+
+
+def _sender(source: _Source, reading: Reading) -> Sender | None:
+    user_id = source.userId
+    return Sender(CHANNEL, reading.account_name, clean(user_id)) if user_id else None
 
 
 def _message(event: _Event, now: datetime, reading: Reading) -> InboundMessage | None:
@@ -204,9 +225,7 @@ def _message(event: _Event, now: datetime, reading: Reading) -> InboundMessage |
         message_key=clean(said.id),
         text=text,
         received_at=sent_at,
-        sender=Sender(CHANNEL, reading.account_name, clean(source.userId))
-        if source.userId
-        else None,
+        sender=_sender(source, reading),
         agent_id=reading.agent_id,
         is_addressed=is_addressed,
         attachments=attachments,
@@ -248,11 +267,19 @@ def _without_mentions(said: _Message) -> tuple[str, bool]:
 
 
 def _attachments(said: _Message) -> tuple[Attachment, ...]:
-    """A lazy handle with a name of our own; a file's given name is the sender's text."""
+    """A lazy handle with a name of our own: of the given one, the sender's text, only the
+    extension stays.
+    """
     if said.type not in _MEDIA_TYPES:
         return ()
-    name = f"line-{said.type}-{''.join(c for c in said.id if c.isalnum())[:40]}"
-    return (Attachment(clean(said.id), name, _MEDIA_TYPES[said.type], said.fileSize),)
+    extension = _EXTENSION.search(said.fileName or "")
+    number = "".join(c for c in said.id if c.isalnum())[:40]
+    name = f"line-{said.type}-{number}{extension[0].lower() if extension else ''}"
+    provider = said.contentProvider or _ContentProvider()
+    handle = said.id
+    if provider.type == "external":
+        handle = BY_URL + (provider.originalContentUrl or "")
+    return (Attachment(clean(handle), name, _MEDIA_TYPES[said.type], said.fileSize),)
 
 
 def _sent_at(timestamp_ms: int | None, now: datetime) -> datetime:

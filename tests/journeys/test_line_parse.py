@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from channels.line import parse as line_parse
 from channels.line.channel import LineChannel, LineSettings
-from gateway.core.messages import InboundMessage, Sender
+from gateway.core.messages import Conversation, InboundMessage, Notice, NoticeKind, Sender
 from gateway.core.secrets import Secret
 from gateway.errors import GatewayError, InvalidRequestError, SignatureError
 from tests.simulators.line import LineSimulator, sign
@@ -145,7 +145,8 @@ def test_groups_are_answered_when_addressed(
 IGNORED: list[tuple[str, Any]] = [
     ("standby", event(mode="standby")),
     ("follow", {"type": "follow", "webhookEventId": "1", "source": {"type": "user"}}),
-    ("unsend", {"type": "unsend", "unsend": {"messageId": "1"}, "source": IN_GROUP}),
+    ("unsend of nothing", {"type": "unsend", "unsend": {"messageId": ""}, "source": IN_GROUP}),
+    ("unsend without detail", {"type": "unsend", "source": IN_GROUP}),
     ("unknown type", {"type": "telepathy", "message": {"id": "1", "type": "text", "text": "x"}}),
     ("sticker", event(message={"type": "sticker", "packageId": "1", "stickerId": "2"})),
     ("text is empty", event("")),
@@ -185,6 +186,49 @@ def test_a_file_is_a_lazy_handle_with_a_name_of_our_own() -> None:
     assert attachment.name == f"line-file-{message.message_key}"
     assert attachment.size_bytes == 9
     assert message.text == ""
+
+
+@pytest.mark.parametrize(
+    ("given_name", "kept"),
+    [
+        ("規章.PDF", ".pdf"),
+        ("../../x", ""),
+        ("../../x.docx", ".docx"),
+        ("x.tar.gz", ".gz"),
+        ("a\u202efdp.exe", ".exe"),
+        ("x.pdf/../../y", ""),
+        ("x.p\0df", ""),
+        ("x.pdf\n", ""),
+        ("x." + "a" * 11, ""),
+        (".", ""),
+        ("", ""),
+    ],
+)
+def test_only_the_extension_of_a_given_name_stays(given_name: str, kept: str) -> None:
+    [message] = read(event(message=FILE | {"fileName": given_name, "id": "42"}))
+    assert message.attachments[0].name == f"line-file-42{kept}"
+
+
+def test_a_file_that_lies_elsewhere_is_a_handle_of_another_kind() -> None:
+    provider = {"type": "external", "originalContentUrl": "https://example.com/a.jpg"}
+    image = {"type": "image", "text": None, "contentProvider": provider}
+    own = image | {"contentProvider": {"type": "line", "originalContentUrl": "https://evil/"}}
+    nowhere = image | {"contentProvider": {"type": "external"}}
+    found = [read(event(message=each))[0] for each in (image, own, nowhere)]
+    handles = [message.attachments[0].handle for message in found]
+    assert handles == ["url:https://example.com/a.jpg", found[1].message_key, "url:"]
+
+
+@pytest.mark.parametrize("mode", ["active", "standby"])
+def test_an_unsend_names_the_message_and_has_no_text(mode: str) -> None:
+    source = {"type": "group", "groupId": "C1", "userId": "U1"}
+    unsend = {"type": "unsend", "unsend": {"messageId": "77"}, "source": source, "mode": mode}
+    [message] = read(event() | unsend)
+    assert message.notice == Notice(NoticeKind.RETRACTED, message_keys=("77",))
+    assert message.conversation == Conversation("line", "main", "C1")
+    assert message.sender == Sender("line", "main", "U1")
+    assert (message.text, message.attachments) == ("", ())
+    assert message.message_key != "77"  # it is no repeat of what it takes back
 
 
 # ---------------------------------------------------------------- time
@@ -335,5 +379,5 @@ def test_the_official_samples_are_read(folder: str) -> None:
         texts[path.stem] = [message.text for message in read_bytes(body)]
     assert texts["java-text-user"] == ["Hello, world"]
     assert texts["java-text-mention"] == ["Hello, world @Brown and @Cony"]
-    assert texts["java-unsend"] == []
+    assert texts["java-unsend"] == [""]  # a notice
     assert len(texts) == 28
