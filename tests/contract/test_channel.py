@@ -3,6 +3,7 @@
 A new channel joins by one more `Case`; its package's docstring states the rows.
 """
 
+import html
 import importlib
 import itertools
 import json
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from channels.line.channel import LineChannel, LineSettings
+from channels.slack.channel import SlackChannel, SlackSettings
 from channels.telegram.channel import TelegramChannel, TelegramSettings
 from channels.webchat.channel import WebChatChannel
 from channels.webchat.client import Seat
@@ -33,6 +35,7 @@ from gateway.core.messages import (
 from gateway.core.secrets import Secret
 from gateway.errors import SignatureError
 from gateway.interfaces import Channel
+from tests.simulators import slack as slack_simulator
 from tests.simulators import telegram as telegram_simulator
 from tests.simulators.line import Fault, LineSimulator
 
@@ -61,6 +64,12 @@ class Platform:
     rate_limited: Callable[[float], None]  # the next call is refused for so many seconds
     handle: Callable[[], str | None]  # a one-time reply right, where the platform has one
     person: str = PERSON  # who writes directly, and the direct chat's id
+    direct_chat: str = ""  # that id, where it is another
+
+    @property
+    def chat(self) -> str:
+        """Where an answer to the direct message goes."""
+        return self.direct_chat or self.person
 
 
 @asynccontextmanager
@@ -120,6 +129,35 @@ async def telegram() -> AsyncIterator[Platform]:
 
 
 @asynccontextmanager
+async def slack() -> AsyncIterator[Platform]:
+    async with slack_simulator.SlackSimulator().running() as simulator:
+        token, secret = Secret(simulator.token), Secret(simulator.secret)
+        settings = SlackSettings("main", "helper", token, secret, api_base_url=simulator.api_url)
+        channel = SlackChannel(settings)
+
+        def signed(event: dict[str, Any]) -> tuple[Mapping[str, str], bytes]:
+            body = simulator.body(event)
+            return simulator.headers(body, NOW.timestamp()), body
+
+        def rate_limited(wait_s: float) -> None:
+            simulator.faults.append(slack_simulator.Fault.RATE)
+            simulator.retry_after_s = str(int(wait_s))
+
+        yield Platform(
+            channel=channel,
+            direct=lambda text: signed(simulator.event(text)),
+            in_group=lambda text: signed(simulator.in_channel(text, user=None)),
+            arrived=lambda: [(each.channel, (each.text,)) for each in simulator.messages],
+            rate_limited=rate_limited,
+            handle=lambda: None,
+            person=f"{slack_simulator.TEAM}:{slack_simulator.PERSON}",
+            direct_chat=slack_simulator.DIRECT,
+        )
+        await channel.close()
+    assert simulator.violations == []
+
+
+@asynccontextmanager
 async def webchat() -> AsyncIterator[Platform]:
     channel, seat = WebChatChannel(), Seat()
     channel.hub.join(seat, PERSON)
@@ -163,6 +201,7 @@ CASES = [
         Limits(Unit.UTF16, 4096, 1, 1200, max_calls=8, typing_every_s=4.0),
         signs_body=False,
     ),
+    Case("channels.slack", slack, Limits(Unit.SLACK_ESCAPED, 3900, 1, 1200, max_calls=10)),
     Case(
         "channels.webchat",
         webchat,
@@ -179,12 +218,13 @@ UNITS: dict[Unit, Callable[[str], int]] = {
     Unit.CODE_POINTS: len,
     Unit.UTF16: lambda text: len(text.encode("utf-16-le")) // 2,
     Unit.BYTES: lambda text: len(text.encode()),
+    Unit.SLACK_ESCAPED: lambda text: len(html.escape(text, quote=False).encode("utf-16-le")) // 2,
 }
 
 
 def owed(platform: Platform, *parts: str, with_handle: bool = True) -> OutboundCall:
     token = platform.handle() if with_handle else None
-    place = Conversation(platform.channel.name, platform.channel.account_name, platform.person)
+    place = Conversation(platform.channel.name, platform.channel.account_name, platform.chat)
     return OutboundCall(
         id="00000000-0000-4000-8000-000000000001",
         turn_id="00000000-0000-4000-8000-000000000002",
@@ -261,7 +301,7 @@ async def test_splitting_unit_is_what_the_platform_takes(case: Case) -> None:
         assert isinstance(
             await platform.channel.send(owed(platform, *parts), SendMethod.PUSH), Delivered
         )
-        assert platform.arrived() == [(platform.person, parts)]
+        assert platform.arrived() == [(platform.chat, parts)]
         too_much = [owed(platform, full + "x"), owed(platform, *parts, "x"), owed(platform, "")]
         for call in too_much:
             assert isinstance(await platform.channel.send(call, SendMethod.PUSH), Refused)
@@ -312,7 +352,7 @@ async def test_a_one_time_handle_is_used_while_it_is_young_only(case: Case) -> N
         assert platform.channel.method(bare, NOW) is not SendMethod.REPLY
         outcome = await platform.channel.send(call, platform.channel.method(call, NOW))
         assert isinstance(outcome, Delivered)
-        assert platform.arrived() == [(platform.person, ("hello",))]
+        assert platform.arrived() == [(platform.chat, ("hello",))]
 
 
 async def test_our_own_page_names_the_account_that_is_signed_in() -> None:
@@ -323,6 +363,6 @@ async def test_our_own_page_names_the_account_that_is_signed_in() -> None:
         assert message.conversation.id.startswith(f"{PERSON}.")
 
 
-def fits(channel: LineChannel | TelegramChannel) -> Channel:
+def fits(channel: LineChannel | SlackChannel | TelegramChannel) -> Channel:
     """mypy proves that each channel still speaks the protocol."""
     return channel
