@@ -115,7 +115,7 @@ class _Stage:
 
     async def __call__(self, text: str) -> None:
         if not self._is_dark:
-            self._was_seen = self._was_seen or bool(text)
+            self._was_seen = self._was_seen or not is_blank(text)
             await self._show(text)
 
     def next_speaker(self) -> None:

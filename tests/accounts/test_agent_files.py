@@ -1,5 +1,6 @@
 """agent.toml: defaults, narrowing, and a broken [knowledge] that reads as nothing (A5)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,33 @@ async def test_ids_that_could_be_a_path_or_a_route_are_refused(
     with pytest.raises(InvalidRequestError):
         await files.create(AgentSettings(agent_id, "x"))
     assert await files.load(agent_id) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "fallbacks"),
+    [
+        ("", "extractive", ()),
+        ('model = "local/qwen"', "local/qwen", ()),
+        ('model = ["local/qwen", "cloud/claude"]', "local/qwen", ("cloud/claude",)),
+        ("model = []", "extractive", ()),
+        ('model = [3, "cloud/claude", ""]', "cloud/claude", ()),
+        ("model = 3", "extractive", ()),
+    ],
+)
+async def test_a_model_or_several_in_order(
+    files: AgentFolder,
+    store: Store,
+    tmp_path: Path,
+    text: str,
+    model: str,
+    fallbacks: tuple[str, ...],
+) -> None:
+    (tmp_path / "agents" / "anna" / "agent.toml").write_text(f"[agent]\n{text}\n", "utf-8")
+    found = await files.load("anna")
+    assert found is not None
+    assert (found.model, found.fallbacks) == (model, fallbacks)
+    await files.create(replace(found, agent_id="ben"))
+    await store.agents.put(Agent("ben", "Ben"))
+    copied = await files.load("ben")
+    assert copied is not None
+    assert (copied.model, copied.fallbacks) == (model, fallbacks)
