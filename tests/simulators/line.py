@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 
@@ -25,6 +26,7 @@ REPLY, PUSH, LOADING = (
     "/v2/bot/message/push",
     "/v2/bot/chat/loading/start",
 )
+LINK_TOKEN = "/v2/bot/user/{userId}/linkToken"
 TEXT_UNITS = 5000  # in the vendor's pages, not in the specification
 TOKEN_LIFE_S = 60.0
 
@@ -91,6 +93,7 @@ class LineSimulator:
     retry_after_s: float | None = None
     tokens: dict[str, Token] = field(default_factory=dict)
     accepted_keys: set[str] = field(default_factory=set)
+    link_tokens: dict[str, str] = field(default_factory=dict)  # token -> the user it is for
     url: str = ""
     received: asyncio.Event = field(default_factory=asyncio.Event)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
@@ -120,6 +123,27 @@ class LineSimulator:
         }
         event["message"].update(over.pop("message", {}))
         return event | over
+
+    def link_event(self, user: str, nonce: str, result: str = "ok", **over: Any) -> dict[str, Any]:
+        """How the account-link flow ended, as LINE tells it."""
+        n = next(self._numbers)
+        event = {
+            "type": "accountLink",
+            "link": {"result": result, "nonce": nonce},
+            "webhookEventId": f"01L{n:023d}",
+            "deliveryContext": {"isRedelivery": False},
+            "timestamp": int(time.time() * 1000),
+            "source": {"type": "user", "userId": user},
+            "mode": "active",
+        }
+        return event | ({"replyToken": f"token{n:027d}"} if result == "ok" else {}) | over
+
+    def follow_dialog(self, url: str, opened_by: str) -> dict[str, Any]:
+        """LINE's own page: it links only the user whose token it is, who must have opened it."""
+        query = parse_qs(urlsplit(url).query)
+        (token,), (nonce,) = query["linkToken"], query["nonce"]
+        is_right = 10 <= len(nonce) <= 255 and self.link_tokens.pop(token, None) == opened_by
+        return self.link_event(opened_by, nonce, "ok" if is_right else "failed")
 
     def body(self, *events: dict[str, Any]) -> bytes:
         return json.dumps({"destination": "U" + "0" * 32, "events": list(events)}).encode()
@@ -154,13 +178,14 @@ class LineSimulator:
             return await self._refuse(request, fault)
         if request.headers.get("Authorization") != f"Bearer {self.access_token}":
             return _error(401, "Authentication failed")
-        answer = self._accept(request.path, json.loads(raw), request.headers)
+        answer = self._accept(request.path, json.loads(raw or b"null"), request.headers)
         self.received.set()
         return await self._answer(request, answer, fault)
 
     def _check(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> None:
-        found = self._spec.violations(method, path, headers, raw)
-        if not found and path != LOADING:
+        user = _link_user(path)
+        found = self._spec.violations(method, LINK_TOKEN if user else path, headers, raw)
+        if not found and path != LOADING and not user:
             found = [
                 f"a text of {units} units"
                 for message in json.loads(raw)["messages"]
@@ -176,6 +201,10 @@ class LineSimulator:
         if path == LOADING:
             self.loading.append(body["chatId"])
             return web.json_response({}, status=202)
+        if user := _link_user(path):
+            token = f"link{next(self._numbers):028d}"
+            self.link_tokens[token] = user
+            return web.json_response({"linkToken": token})
         if path == REPLY:
             return self._accept_reply(body, headers)
         return self._accept_push(body, headers)
@@ -244,6 +273,13 @@ class LineSimulator:
 
 def sign(secret: str, body: bytes) -> str:
     return base64.b64encode(hmac.digest(secret.encode(), body, hashlib.sha256)).decode()
+
+
+def _link_user(path: str) -> str:
+    """The user of an issue-link-token call, else nothing."""
+    before, after = LINK_TOKEN.split("{userId}")
+    is_it = path.startswith(before) and path.endswith(after)
+    return path.removeprefix(before).removesuffix(after) if is_it else ""
 
 
 def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
