@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from channels.discord.channel import DiscordChannel, DiscordSettings
 from channels.line.channel import LineChannel, LineSettings
 from channels.slack.channel import SlackChannel, SlackSettings
 from channels.telegram.channel import TelegramChannel, TelegramSettings
@@ -35,6 +36,7 @@ from gateway.core.messages import (
 from gateway.core.secrets import Secret
 from gateway.errors import SignatureError
 from gateway.interfaces import Channel
+from tests.simulators import discord as discord_simulator
 from tests.simulators import slack as slack_simulator
 from tests.simulators import telegram as telegram_simulator
 from tests.simulators.line import Fault, LineSimulator
@@ -158,6 +160,33 @@ async def slack() -> AsyncIterator[Platform]:
 
 
 @asynccontextmanager
+async def discord() -> AsyncIterator[Platform]:
+    async with discord_simulator.DiscordSimulator().running() as simulator:
+        token, address = Secret(simulator.token), simulator.url
+        channel = DiscordChannel(DiscordSettings("main", "helper", token, address))
+        direct = discord_simulator.DM_ID
+
+        def rate_limited(wait_s: float) -> None:
+            simulator.faults.append(discord_simulator.Fault.RATE)
+            simulator.retry_after_s = wait_s
+
+        yield Platform(
+            channel=channel,
+            direct=lambda text: channel.seal(simulator.frame(simulator.said(text))),
+            in_group=lambda text: channel.seal(
+                simulator.frame(simulator.in_guild(text, flags=1 << 6))
+            ),
+            arrived=lambda: [(direct, (text,)) for text in simulator.ours(direct)],
+            rate_limited=rate_limited,
+            handle=lambda: None,
+            person=discord_simulator.PERSON_ID,
+            direct_chat=direct,
+        )
+        await channel.close()
+    assert simulator.violations == []
+
+
+@asynccontextmanager
 async def webchat() -> AsyncIterator[Platform]:
     channel, seat = WebChatChannel(), Seat()
     channel.hub.join(seat, PERSON)
@@ -200,6 +229,11 @@ CASES = [
         telegram,
         Limits(Unit.UTF16, 4096, 1, 1200, max_calls=8, typing_every_s=4.0),
         signs_body=False,
+    ),
+    Case(
+        "channels.discord",
+        discord,
+        Limits(Unit.CODE_POINTS, 2000, 1, 600, max_calls=10, has_markdown=True, typing_every_s=8.0),
     ),
     Case("channels.slack", slack, Limits(Unit.SLACK_ESCAPED, 3900, 1, 1200, max_calls=10)),
     Case(
