@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -261,7 +261,7 @@ class TelegramChannel(PlainChannel):
         number = render.draft_id(turn_id)
         await self._show(place, partial(self._client.show_draft, draft_id=number, text=shown))
 
-    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+    def fetch(self, attachment: Attachment) -> AsyncGenerator[bytes, None]:
         """By getFile, which gives 20 MB at most. ChannelError `attachment_unavailable`."""
         if (attachment.size_bytes or 0) > FILE_BYTES_MAX:
             raise ChannelError("over what Telegram gives bots", code="attachment_unavailable")

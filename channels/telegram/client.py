@@ -5,7 +5,7 @@ import importlib
 import logging
 import re
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -117,7 +117,7 @@ class TelegramClient:
             raise TelegramTrouble(Trouble.IN_DOUBT, "an answer without updates")
         return told
 
-    async def file(self, file_id: str) -> AsyncIterator[bytes]:
+    async def file(self, file_id: str) -> AsyncGenerator[bytes, None]:
         """Its bytes, from the Bot API's own host alone. ChannelError `attachment_unavailable`."""
         try:
             told = await self._ask("getFile", {"file_id": file_id}, self._send_timeout_s)

@@ -106,7 +106,7 @@ class TelegramSimulator:
 
     # ------------------------------------------------------------ what Telegram sends to us
 
-    def message(self, text: str | None, user: int = 1001, **over: Any) -> dict[str, Any]:
+    def message(self, text: str | None, user: int = 1001, /, **over: Any) -> dict[str, Any]:
         """An update with a private message; any field of the message can be replaced."""
         n = next(self._numbers)
         message: dict[str, Any] = {
@@ -121,7 +121,7 @@ class TelegramSimulator:
         known = {key: value for key, value in message.items() if value is not None}
         return {"update_id": 700_000 + n, "message": known}
 
-    def in_group(self, text: str, user: int = 1001, **over: Any) -> dict[str, Any]:
+    def in_group(self, text: str, user: int = 1001, /, **over: Any) -> dict[str, Any]:
         """The same in a supergroup."""
         chat = {"id": -1001234, "type": "supergroup", "title": "Office"}
         return self.message(text, user, **({"chat": chat} | over))
