@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
+from gateway.call_queues import CallQueues
 from gateway.core.messages import (
     IDEMPOTENT,
     Conversation,
@@ -35,6 +36,7 @@ log = structlog.get_logger()
 Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
 Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
 Using = Callable[[Channel], AbstractContextManager[None]]
+MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
 LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)  # a message can be edited for as long as it is there
 
@@ -53,7 +55,7 @@ class SendingOptions:
     """How hard a call is tried, and who watches."""
 
     worker: str = "gateway"  # who claims; a second gateway has another name
-    concurrency: int = 64
+    concurrency: int = 64  # calls of one channel on their way at the same time
     attempts: int = 12  # with the pauses below: about a quarter of an hour
     first_pause_s: float = 1.0
     longest_pause_s: float = 300.0
@@ -83,7 +85,7 @@ class OutboxSender:
         self._checkpoint = options.checkpoint
         self._wake = asyncio.Event()
         self._due_at: dict[str, datetime] = {}  # what this process postponed
-        self._in_flight = 0
+        self._queues = CallQueues(options.concurrency)
         self._is_stopping = False
 
     async def put(
@@ -116,10 +118,15 @@ class OutboxSender:
         async with asyncio.TaskGroup() as calls:
             while not self._is_stopping:
                 self._wake.clear()
-                for due in await self._claim():
-                    self._in_flight += 1
+                rows = await self._claim()
+                self._queues.add(rows, self._clock.monotonic())
+                verdicts = self._queues.verdicts(self._reserve, self._clock.monotonic())
+                for due in verdicts.go:
                     calls.create_task(self._send(due))
-                await self._pause()
+                for due, wait_s in verdicts.back:
+                    calls.create_task(self._hold(due, wait_s))
+                if len(rows) < MOST_AT_ONCE:
+                    await self._pause()
 
     def wake(self) -> None:
         """Something may be due that nobody else told of: a dead letter put back."""
@@ -133,24 +140,28 @@ class OutboxSender:
     def _channel(self, conversation: Conversation) -> Channel | None:
         return self._channels.get((conversation.channel, conversation.account_name))
 
+    def _reserve(self, conversation: Conversation) -> float:
+        channel = self._channel(conversation)
+        return channel.reserve(conversation) if channel is not None else 0.0
+
     async def _claim(self) -> Sequence[DueCall]:
-        free = self._options.concurrency - self._in_flight
-        if free <= 0:
-            return ()
         now = self._clock.now()
         until = now + timedelta(seconds=2 * self._options.call_timeout_s)
         try:
-            return await self._outbox.claim(self._options.worker, until, now, free)
+            return await self._outbox.claim(self._options.worker, until, now, MOST_AT_ONCE)
         except StoreError as error:
             log.error("outbox cannot be read", code=error.code)  # noqa: TRY400 - no trace needed
             return ()
 
     async def _pause(self) -> None:
         """Until somebody has news, a postponed call is due, or the poll for foreign rows is."""
-        next_due = min(self._due_at.values(), default=None)
         wait_s = self._options.poll_s
-        if next_due is not None and self._in_flight < self._options.concurrency:
+        next_due = min(self._due_at.values(), default=None)
+        if next_due is not None:
             wait_s = min(wait_s, max(0.0, (next_due - self._clock.now()).total_seconds()))
+        next_held_s = self._queues.next_s(self._clock.monotonic())
+        if next_held_s is not None:
+            wait_s = min(wait_s, next_held_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_s):
                 await self._wake.wait()
@@ -163,7 +174,7 @@ class OutboxSender:
             if tried is not None:
                 await self._record(due, *tried)
         finally:
-            self._in_flight -= 1
+            self._queues.ended(due)
             self._wake.set()
 
     async def _attempt(self, due: DueCall) -> tuple[SendOutcome, SendMethod | None] | None:
@@ -172,10 +183,6 @@ class OutboxSender:
         channel = self._channel(call.conversation)
         if channel is None:
             return Refused("channel is not configured"), None
-        wait_s = channel.reserve(call.conversation)
-        if wait_s > 0.0:
-            await self._hold(due, wait_s)
-            return None
         # what went out by a one-time handle is only ever due again when it was not accepted
         repeat = due.method if due.method in IDEMPOTENT else None
         method = repeat or channel.method(call, self._clock.now())
