@@ -43,7 +43,7 @@ _SLASH = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+|$)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:link|bind)(?:[\s:]+|$)", re.IGNORECASE)  # Slack keeps / to itself
 _DASH = "[-\u2010-\u2015\u2212\u30fc\uff70_]"  # \u30fc: what a Japanese keyboard gives
 _CODE = re.compile(
-    rf"(?<![0-9A-Za-z])[0-9A-Za-z]{{5}}(?P<dash>\s?{_DASH}\s?)?[0-9A-Za-z]{{5}}(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z])[0-9A-Za-z]{{5}}(?:(?P<dash>\s?{_DASH}\s?)|\s)?[0-9A-Za-z]{{5}}(?![0-9A-Za-z])"
 )
 _ONE_WORD = re.compile(rf"[\W_]*[0-9A-Za-z](?:[0-9A-Za-z]|{_DASH}|[ \u3000]){{0,40}}[\W_]*")
 

@@ -13,7 +13,7 @@ LIFE = timedelta(minutes=10)
 MOST_OPEN = 3  # of one account; the newest replaces the oldest
 TAIL_CHARS = 6
 NAME_CHARS = 60
-_READ_AS = str.maketrans("OIL", "011")
+_READ_AS = str.maketrans("OIL", "011", "\u30fc")  # \u30fc: a Japanese keyboard's dash, a letter
 
 
 def code_of(entropy: int) -> str:
@@ -30,11 +30,6 @@ def normalise(text: str) -> str:
     """What a person typed in the canonical form: case, width, blanks, dashes and quotes aside."""
     letters = "".join(letter for letter in normalize("NFKC", text).upper() if letter.isalnum())
     return letters.translate(_READ_AS)
-
-
-def is_code(text: str) -> bool:
-    """Whether a normalised text has the form of a code."""
-    return len(text) == CODE_CHARS and all(letter in ALPHABET for letter in text)
 
 
 def sha256_of(secret: str) -> str:
