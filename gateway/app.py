@@ -195,6 +195,9 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.knowledge.switches.enabled,
         clock,
         ids,
+        opened.channels,
+        opened.models,
+        sender.wake,
     )
     return App(
         opened.home,

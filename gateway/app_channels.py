@@ -13,7 +13,7 @@ from gateway.config import Config, section, wrong
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError
 from gateway.interfaces import Channel
-from gateway.llm.settings import ProviderSettings
+from gateway.llm.settings import ProviderSettings, checked
 
 log = structlog.get_logger()
 
@@ -62,7 +62,8 @@ def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSet
     providers: dict[str, ProviderSettings] = {}
     for name, table in config.providers.items():
         try:
-            providers[name] = section(ProviderSettings, table, f"providers.{name}")
+            settings = section(ProviderSettings, table, f"providers.{name}")
+            providers[name] = checked(name, settings)
         except ConfigError as error:
             if is_strict:
                 raise

@@ -1,5 +1,6 @@
 """Puts the table of operations together."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gateway.accounts.agent_files import AgentFolder
@@ -8,9 +9,10 @@ from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
 from gateway.core.limits import KnowledgeLimits
-from gateway.interfaces import Clock, Ids
+from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
-from gateway.operations import ask, auth, chat, insight, library, links, people, reading
+from gateway.llm.registry import ModelRegistry
+from gateway.operations import ask, auth, chat, insight, library, links, people, reading, watching
 from gateway.operations.registry import Registry
 from gateway.operations.visitors import VisitorDesk
 from gateway.store import Store
@@ -31,6 +33,9 @@ class Seams:
     is_open: bool  # [knowledge] enabled
     clock: Clock
     ids: Ids
+    channels: Mapping[tuple[str, str], Channel]
+    models: ModelRegistry
+    wake: Callable[[], None]  # something is due in the outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ def build_operations(seams: Seams) -> Operations:
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
         *chat.operations(talking),
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
+        *watching.operations(_watching(seams)),
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns)
     return Operations(Registry(rows), desk, talking, visitors)
@@ -84,6 +90,18 @@ def build_operations(seams: Seams) -> Operations:
 def linking_of(store: Store, clock: Clock) -> Linking:
     """Links of senders to accounts: for the operations, the chats and LINE's page."""
     return Linking(store.link_codes, store.link_requests, clock)
+
+
+def _watching(seams: Seams) -> watching.Watching:
+    store, channels = seams.shelves.store, seams.channels
+    return watching.Watching(
+        outbox=store.outbox,
+        audit=store.audit,
+        channels=channels.values,
+        providers=seams.models,
+        wake=seams.wake,
+        clock=seams.clock,
+    )
 
 
 def _desk(seams: Seams) -> Desk:

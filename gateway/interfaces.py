@@ -635,9 +635,11 @@ class Outbox(Protocol):
         """Dead letters and unknown outcomes, for people."""
         ...
 
-    async def replay(self, call_id: str, now: datetime) -> None:
+    async def replay(
+        self, call_id: str, now: datetime, states: Sequence[str] = ("dead", "unknown")
+    ) -> None:
         """A dead or unknown call is due once more, by a person's decision; NotFoundError when it
-        is neither, or its text is gone.
+        is in none of these states, or its text is gone.
         """
         ...
 

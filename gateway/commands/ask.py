@@ -1,4 +1,4 @@
-"""`ask`, `scope explain` and `dead-letter list`: one question, and why it was answered so."""
+"""`ask`, `scope explain`, `dead-letter …`: a question, why it was answered so, what is left."""
 
 import argparse
 from typing import Any
@@ -23,6 +23,9 @@ def register(commands: Commands) -> None:
     explain.add_argument("--for-ask", action="store_true", help=say("opt_for_ask"))
     letters = commands.add("dead-letter list", list_dead_letters)
     letters.add_argument("--limit", type=int, default=100)
+    replay = commands.add("dead-letter replay", replay_dead_letter)
+    replay.add_argument("id")
+    replay.add_argument("--unknown", action="store_true", help=say("opt_unknown"))
 
 
 async def ask_question(options: argparse.Namespace) -> int:
@@ -63,3 +66,10 @@ async def list_dead_letters(options: argparse.Namespace) -> int:
     async with operator(home_folder(options.home), language()) as gateway:
         rows = await gateway.call("outbox.list", params, None)
     return show_table(options, rows, "id", "state", "conversation", "reason", "attempts")
+
+
+async def replay_dead_letter(options: argparse.Namespace) -> int:
+    params = {"id": options.id, "unknown": options.unknown}
+    async with operator(home_folder(options.home), language()) as gateway:
+        await gateway.call("outbox.replay", params, None)
+    return show(options, {"id": options.id}, [say("replayed", id=options.id)])

@@ -6,9 +6,12 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from gateway import home as homes
 from gateway import knowledge_config
+from gateway.catalogue import STRINGS
+from gateway.commands.doctor_outside import outside_checks
 from gateway.commands.operator import is_running
 from gateway.commands.output import DONE, FAILED, say, show
 from gateway.commands.tree import Commands
@@ -31,19 +34,38 @@ def register(commands: Commands) -> None:
 
 async def run_doctor(options: argparse.Namespace) -> int:
     home = home_folder(options.home)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, check in CHECKS.items():
         try:
             rows.append({"check": name, "ok": True, "detail": await check(home)})
         except GatewayError as error:
             rows.append({"check": name, "ok": False, "detail": f"{error} ({error.code})"})
+    rows += [_told(view) for view in await outside_checks(home)]
     lines = [
-        f"{'✓' if row['ok'] else '✗'} {say('check_' + str(row['check']))}: "
-        f"{row['detail'] or say('check_ok')}"
+        f"{'✓' if row['ok'] else '✗'} {_named(row)}: {row['detail'] or say('check_ok')}"
         for row in rows
     ]
     show(options, rows, lines)
     return DONE if all(row["ok"] for row in rows) else FAILED
+
+
+def _told(view: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "check": view["kind"],
+        "name": view["name"],
+        "what": view["check"],
+        "ok": view["is_ok"],
+        "detail": view["detail"],
+    }
+
+
+def _named(row: dict[str, Any]) -> str:
+    """The row's head: our own checks by name, the others also whose and what."""
+    if "what" not in row:
+        return say(f"check_{row['check']}")
+    key = f"what_{row['what']}"
+    what = say(key) if f"cli.{key}" in STRINGS else row["what"]
+    return say(f"check_{row['check']}", name=row["name"], what=what)
 
 
 async def _home(home: Path) -> str:

@@ -120,9 +120,13 @@ _TO_DEAD = Statement(  # its text went with a source while it was being sent
 )
 _REPLAY = Statement(
     update(outbox)
-    .where(_of_call, outbox.c.state.in_((DEAD, UNKNOWN)), outbox.c.payload.is_not(None))
+    .where(_of_call, in_texts(outbox.c.state, "states"), outbox.c.payload.is_not(None))
     .values(
         state=PENDING,
+        # the message that showed the draft is no way any more; a key is, where there was one
+        method=case(
+            (outbox.c.method == literal(SendMethod.EDIT.value), null()), else_=outbox.c.method
+        ),
         due_at=bindparam("now"),
         attempts=0,
         finished_at=null(),
@@ -239,9 +243,11 @@ class SqliteOutbox:
             for row in rows
         ]
 
-    async def replay(self, call_id: str, now: datetime) -> None:
+    async def replay(
+        self, call_id: str, now: datetime, states: Sequence[str] = ("dead", "unknown")
+    ) -> None:
         """With a fresh count of attempts; the key stays, so that an accepted push stays one."""
-        await self._change(_REPLAY, call_id, now=micros(now))
+        await self._change(_REPLAY, call_id, now=micros(now), states=json_list(states))
 
     async def forget_turns(self, turn_ids: Sequence[str], now: datetime) -> None:
         """Wipe the replies of these turns, which rest on a source that is going (section 8.8)."""

@@ -142,6 +142,51 @@ async def test_settled_calls_do_not_block_and_do_not_come_back(world: World, sto
     assert [each["id"] for each in await store.outbox.listed(["dead", "sent"], 1)] == [ids[2]]
 
 
+@pytest.mark.parametrize("state", ["dead", "unknown"])
+async def test_a_dead_letter_is_due_once_more_by_a_persons_decision(
+    world: World, store: Store, state: str
+) -> None:
+    first, second = await owe(world, ("A", 0, "1"), ("A", 0, "2"))
+    other = "unknown" if state == "dead" else "dead"
+    await due(world)
+    await store.outbox.sending(first, SendMethod.PUSH)
+    now = world.clock.now()
+    await store.outbox.give_up(first, state, "blocked", now)
+    with pytest.raises(NotFoundError):
+        await store.outbox.replay(first, now, [other])
+    await store.outbox.replay(first, now, [state])
+    assert await store.outbox.listed([state], 9) == []
+    [again] = await due(world)  # before what comes after it in its conversation
+    assert (again.call.id, again.attempts, again.call.parts) == (first, 1, ("1",))
+    assert again.method is SendMethod.PUSH  # under the same key: accepted once
+    assert again.call.reply_handle is None
+    with pytest.raises(NotFoundError):
+        await store.outbox.replay(first, now)
+    await store.outbox.sent(first, now)
+    for call_id in (first, second, "nothing"):  # sent, waiting, not there
+        with pytest.raises(NotFoundError):
+            await store.outbox.replay(call_id, now)
+
+
+async def test_a_dead_edit_of_a_draft_is_posted_anew(world: World, store: Store) -> None:
+    [call_id] = await owe(world, ("A", 0, "1"))
+    await due(world)
+    await store.outbox.sending(call_id, SendMethod.EDIT)
+    await store.outbox.give_up(call_id, "dead", "blocked", world.clock.now())
+    await store.outbox.replay(call_id, world.clock.now())
+    [again] = await due(world)
+    assert (again.method, again.call.reply_handle) == (None, None)
+
+
+async def test_what_has_lost_its_text_cannot_be_sent_again(world: World, store: Store) -> None:
+    [call_id] = await owe(world, ("A", 0, "1"))
+    now = world.clock.now()
+    await store.outbox.give_up(call_id, "dead", "blocked", now)
+    await store.inbox.purge(now + HOUR)
+    with pytest.raises(NotFoundError):
+        await store.outbox.replay(call_id, now)
+
+
 async def test_purging_keeps_the_list_of_failures_without_their_text(
     world: World, store: Store
 ) -> None:
