@@ -98,7 +98,7 @@ class DiscordSimulator:
 
     # ------------------------------------------------------------ what Discord sends to us
 
-    def said(self, content: str, author: str = PERSON_ID, **over: Any) -> dict[str, Any]:
+    def said(self, content: str, author: str = PERSON_ID, /, **over: Any) -> dict[str, Any]:
         """The data of MESSAGE_CREATE, a direct message by default; None leaves a field out."""
         person = {"id": author, "username": f"user{author[-1]}", "global_name": "王小明"}
         data = {
@@ -121,7 +121,7 @@ class DiscordSimulator:
         } | over
         return {key: value for key, value in data.items() if value is not None}
 
-    def in_guild(self, content: str, author: str = PERSON_ID, **over: Any) -> dict[str, Any]:
+    def in_guild(self, content: str, author: str = PERSON_ID, /, **over: Any) -> dict[str, Any]:
         place = {"channel_id": CHANNEL_ID, "guild_id": GUILD_ID, "channel_type": 0}
         return self.said(content, author, **(place | over))
 
