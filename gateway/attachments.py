@@ -23,7 +23,7 @@ class ShelfLimits:
     files_per_sender: int = 5  # in one chat; a sixth pushes the oldest out
     entries: int = 5_000  # noted files, downloaded or not; the oldest goes
     kept_for: timedelta = timedelta(minutes=30)
-    beside_text_s: float = 5.0  # what an answer waits for files; they can be fetched later
+    beside_text_s: float = 10.0  # what an answer waits for files; they can be fetched later
 
 
 @dataclass(frozen=True, slots=True)
