@@ -5,13 +5,14 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from channels.line import parse, render
 from channels.line.client import LineClient
 from channels.plain import PlainChannel
 from gateway.core.messages import (
     Attachment,
+    Check,
     InboundMessage,
     Limits,
     OutboundCall,
@@ -20,7 +21,7 @@ from gateway.core.messages import (
     SendOutcome,
 )
 from gateway.core.secrets import Secret
-from gateway.errors import ConfigError
+from gateway.errors import ChannelError, ConfigError
 from gateway.fetching import FetchLimits, GuardedFetch
 
 OUTSIDE = FetchLimits(most_bytes=200 * 1024 * 1024, total_s=60.0)  # whoever reads stops earlier
@@ -118,6 +119,25 @@ class LineChannel(PlainChannel):
 
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
         """LINE cannot show a draft."""
+
+    async def check(self) -> Sequence[Check]:
+        """Whether LINE takes the token, and whether its events come to this account's address."""
+        try:
+            name = await self._client.bot_name()
+        except ChannelError as error:
+            return (Check("credentials", is_ok=False, detail=str(error)),)
+        own = Check("credentials", is_ok=True, detail=name)
+        try:
+            webhook = await self._client.webhook()
+        except ChannelError as error:
+            return own, Check("webhook", is_ok=False, detail=str(error))
+        if webhook is None:
+            return own, Check("webhook", is_ok=False, detail="not set")
+        url, is_active = webhook
+        if not is_active:
+            return own, Check("webhook", is_ok=False, detail=f"switched off: {url}")
+        is_ours = urlsplit(url).path.endswith(f"/webhooks/line/{self._settings.name}")
+        return own, Check("webhook", is_ours, f"{'' if is_ours else 'another address: '}{url}")
 
     async def link_token(self, user_id: str) -> str | None:
         """For the account-link flow: good once, ten minutes. ChannelError."""

@@ -26,6 +26,7 @@ CONNECT_TIMEOUT_S = 5.0
 SEND_TIMEOUT_S = 15.0  # the SDK's own default is five minutes, longer than a reply token lives
 LOADING_TIMEOUT_S = 5.0
 LINK_TIMEOUT_S = 10.0
+LOOK_UP_TIMEOUT_S = 5.0
 FILE_TIMEOUT_S = 120.0  # whoever reads has a deadline and a cap of his own
 FILE_SILENCE_S = 15.0
 FILE_READ_BYTES = 64 * 1024
@@ -101,6 +102,30 @@ class LineClient:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise ChannelError(f"link token: {type(error).__name__}") from error
         return str(answer.link_token)
+
+    async def bot_name(self) -> str:
+        """The account's own LINE id: whether the token is right. ChannelError."""
+        api = await self._open()
+        return str((await self._looked_up(api.get_bot_info)).basic_id)
+
+    async def webhook(self) -> tuple[str, bool] | None:
+        """(URL, whether it is in use), or None where none is set. ChannelError."""
+        api = await self._open()
+        try:
+            found = await self._looked_up(api.get_webhook_endpoint)
+        except ChannelError as error:
+            if getattr(error.__cause__, "status", None) == 404:
+                return None
+            raise
+        return str(found.endpoint), bool(found.active)
+
+    async def _looked_up(self, call: Callable[..., Awaitable[Any]]) -> Any:
+        try:
+            return await call(_request_timeout=_timeout(LOOK_UP_TIMEOUT_S))
+        except self._sdk.ApiException as error:
+            raise ChannelError(f"status {error.status}") from error
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise ChannelError(type(error).__name__) from error
 
     async def content(self, message_id: str) -> AsyncGenerator[bytes, None]:
         """A message's file as it comes; ChannelError `attachment_unavailable`.

@@ -27,6 +27,7 @@ REPLY, PUSH, LOADING = (
     "/v2/bot/chat/loading/start",
 )
 LINK_TOKEN = "/v2/bot/user/{userId}/linkToken"
+BOT_INFO, WEBHOOK = "/v2/bot/info", "/v2/bot/channel/webhook/endpoint"
 TEXT_UNITS = 5000  # in the vendor's pages, not in the specification
 TOKEN_LIFE_S = 60.0
 
@@ -94,6 +95,9 @@ class LineSimulator:
     tokens: dict[str, Token] = field(default_factory=dict)
     accepted_keys: set[str] = field(default_factory=set)
     link_tokens: dict[str, str] = field(default_factory=dict)  # token -> the user it is for
+    webhook: str | None = "https://chat.example/webhooks/line/main"
+    webhook_is_active: bool = True
+    looked_up: list[str] = field(default_factory=list)
     url: str = ""
     received: asyncio.Event = field(default_factory=asyncio.Event)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
@@ -169,6 +173,8 @@ class LineSimulator:
                 await self.received.wait()
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
+        if request.path in (BOT_INFO, WEBHOOK):
+            return self._look_up(request)
         raw = await request.read()
         self._check(request.method, request.path, request.headers, raw)
         self.calls.append(request.path)
@@ -181,6 +187,26 @@ class LineSimulator:
         answer = self._accept(request.path, json.loads(raw or b"null"), request.headers)
         self.received.set()
         return await self._answer(request, answer, fault)
+
+    def _look_up(self, request: web.Request) -> web.Response:
+        """What can be asked about the account itself; it changes nothing."""
+        self.violations += self._spec.violations(request.method, request.path, request.headers, b"")
+        self.looked_up.append(request.path)
+        if request.headers.get("Authorization") != f"Bearer {self.access_token}":
+            return _error(401, "Authentication failed")
+        if request.path == BOT_INFO:
+            return web.json_response(
+                {
+                    "userId": "U" + "0" * 32,
+                    "basicId": "@216ru",
+                    "displayName": "禾光茶業",
+                    "chatMode": "bot",
+                    "markAsReadMode": "auto",
+                }
+            )
+        if self.webhook is None:
+            return _error(404, "Webhook endpoint not found")
+        return web.json_response({"endpoint": self.webhook, "active": self.webhook_is_active})
 
     def _check(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> None:
         user = _link_user(path)
