@@ -18,9 +18,17 @@ from gateway.app_channels import build_providers, read_channels
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
 from gateway.app_operations import Operations, Seams, build_operations
 from gateway.app_reload import ConfigFile, ConfigWatcher
-from gateway.app_turns import TurnParts, answering, build_lanes, build_sender, build_turns
+from gateway.app_turns import (
+    TurnParts,
+    answering,
+    build_lanes,
+    build_sender,
+    build_shelf,
+    build_turns,
+)
 from gateway.app_upkeep import keep_up
 from gateway.app_web import WebParts, build_application, listen, runner_of
+from gateway.attachments import AttachmentShelf
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.inbox import InboxLanes
@@ -29,6 +37,7 @@ from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
 from gateway.operations.registry import Registry
 from gateway.outbox import OutboxSender
+from gateway.retraction import Retraction
 from gateway.store import Store
 from gateway.surfaces.local import LocalRoute
 from gateway.surfaces.meter import PrometheusMeter
@@ -54,6 +63,8 @@ class App:
     lanes: InboxLanes
     sender: OutboxSender
     turns: TurnRunner
+    shelf: AttachmentShelf
+    retraction: Retraction
     watcher: ConfigWatcher
     meter: PrometheusMeter
     clock: Clock
@@ -75,14 +86,14 @@ class App:
         local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock)
         runner = runner_of(self.application())
         await runner.setup()
+        await self._begin()
         async with asyncio.TaskGroup() as tasks:
             lanes = tasks.create_task(self.lanes.run(self.turns.run))
             tasks.create_task(self.sender.run())
             warm_up = tasks.create_task(self.shelves.warm_up())
-            days = self.knowledge.switches.access_log_retention_days
             watching = tasks.create_task(self.watcher.run())
             connections = tasks.create_task(self.channels.run(self.lanes.accept))
-            upkeep = tasks.create_task(keep_up(self.store, self.home, self.clock, days))
+            upkeep = tasks.create_task(self._keep_up())
             try:
                 await local.start()
                 chosen = self.settings.port if port is None else port
@@ -100,6 +111,16 @@ class App:
                 self.lanes.stop()
                 await asyncio.wait([lanes])  # what they still put is sent before we end
                 self.sender.stop()
+
+    async def _begin(self) -> None:
+        """Nothing that a dead process should have wiped is read again."""
+        await self.shelf.start()
+        await self.retraction.sweep()
+
+    async def _keep_up(self) -> None:
+        days = self.knowledge.switches.access_log_retention_days
+        others = {"sweep_files": self.shelf.sweep, "forget_retracted": self.retraction.sweep}
+        await keep_up(self.store, self.home, self.clock, days, others)
 
     def application(self) -> web.Application:
         """The HTTP side alone; `serve` runs it together with the lanes and the outbox."""
@@ -183,6 +204,8 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     )
     sender = build_sender(parts)
     turns = build_turns(parts, sender)
+    shelf = build_shelf(parts, opened.home)
+    retraction = Retraction(store.inbox, store.turns, shelf)
     seams = Seams(
         opened.shelves,
         scopes,
@@ -209,9 +232,11 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         sign_in,
         opened.channels,
         opened.web_chat,
-        build_lanes(parts, sender),
+        build_lanes(parts, sender, shelf, [retraction.retract]),
         sender,
         turns,
+        shelf,
+        retraction,
         opened.watcher,
         opened.meter,
         clock,

@@ -1,15 +1,19 @@
 """Puts together what answers: the runner of turns, its lanes, and the turn without a channel."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.app_library import Shelves
+from gateway.attachments import AttachmentShelf
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.core.asking import reply_language
 from gateway.core.messages import InboundMessage
-from gateway.inbox import InboxLanes, LaneOptions, LanguageOf
+from gateway.downloads import Downloads
+from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
 from gateway.interfaces import Clock, Ids, LanguageModels, Meter
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.operations.ask import Answer, AskAnswer, Question
@@ -41,14 +45,33 @@ def build_sender(parts: TurnParts) -> OutboxSender:
     return OutboxSender(store.outbox, store.inbox, channels.outgoing, parts.clock, options)
 
 
-def build_lanes(parts: TurnParts, sender: OutboxSender) -> InboxLanes:
-    """The durable way in."""
+def build_shelf(parts: TurnParts, home: Path) -> AttachmentShelf:
+    """Where people's files lie for half an hour."""
+    downloads = Downloads(home / "run" / "attachments", parts.ids)
+    language_of = _language_of(parts.scopes, parts.settings.language)
+    return AttachmentShelf(downloads, parts.clock, language_of)
+
+
+def build_lanes(
+    parts: TurnParts,
+    sender: OutboxSender,
+    shelf: AttachmentShelf,
+    notices: Sequence[OnNotice],
+) -> InboxLanes:
+    """The durable way in; each of `notices` looks at what is no message and takes what is its."""
+
+    async def on_notice(message: InboundMessage) -> None:
+        for take in notices:
+            await take(message)
+
     settings, channels = parts.settings, parts.channels
     options = LaneOptions(
         concurrency=settings.max_concurrent_turns,
         lane_limit=settings.lane_limit,
         turns_per_minute=settings.turns_per_minute,
         language_of=_language_of(parts.scopes, settings.language),
+        on_notice=on_notice,
+        note=shelf.note,
         using=channels.using,
         meter=parts.meter,
     )

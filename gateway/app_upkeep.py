@@ -1,7 +1,7 @@
 """Chores of a running gateway: forget what need not be kept, write out the security audit."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,12 +12,16 @@ from gateway.interfaces import Clock
 from gateway.store import Store
 
 log = structlog.get_logger()
+Chore = Callable[[], Awaitable[None]]
 DEDUPE_KEPT = timedelta(days=14)  # platforms redeliver for days at most; 7 is the promise
 FORGET_EVERY_S = 600.0
 EXPORT_EVERY_S = 5.0
+OTHERS_EVERY_S = 60.0
 
 
-async def keep_up(store: Store, home: Path, clock: Clock, access_log_days: int) -> None:
+async def keep_up(
+    store: Store, home: Path, clock: Clock, access_log_days: int, others: Mapping[str, Chore]
+) -> None:
     """Run until cancelled; a chore that fails is told and tried again, and ends nothing."""
 
     async def forget() -> None:
@@ -32,9 +36,11 @@ async def keep_up(store: Store, home: Path, clock: Clock, access_log_days: int) 
     async with asyncio.TaskGroup() as chores:
         chores.create_task(_again_and_again("forget", forget, FORGET_EVERY_S))
         chores.create_task(_again_and_again("export_audit", export, EXPORT_EVERY_S))
+        for name, chore in others.items():
+            chores.create_task(_again_and_again(name, chore, OTHERS_EVERY_S))
 
 
-async def _again_and_again(name: str, chore: Callable[[], Awaitable[None]], every_s: float) -> None:
+async def _again_and_again(name: str, chore: Chore, every_s: float) -> None:
     while True:
         try:
             await chore()
