@@ -14,6 +14,7 @@ from gateway.core.secrets import Secret
 from gateway.errors import ChannelError
 
 SDK_HALF = "channels.discord.gateway"
+CALL_TIMEOUT_S = 15.0
 FILE_HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 FILE_TIMEOUT = aiohttp.ClientTimeout(total=120.0, connect=5.0, sock_read=20.0)
 CHUNK_BYTES = 64 * 1024
@@ -51,10 +52,18 @@ class Ended(Exception):
 class DiscordClient:
     """One Discord account's calls. The SDK comes, and the account logs in, at first use."""
 
-    def __init__(self, token: Secret, api_base_url: str, hold: Hold) -> None:
+    def __init__(
+        self,
+        token: Secret,
+        api_base_url: str,
+        hold: Hold,
+        *,
+        call_timeout_s: float = CALL_TIMEOUT_S,
+    ) -> None:
         self._token = token
         self._api_base_url = api_base_url.rstrip("/")
         self._hold = hold
+        self._call_timeout_s = call_timeout_s
         self._opening = asyncio.Lock()
         self._sdk: Any = None
         self._rest: Any = None
@@ -68,7 +77,7 @@ class DiscordClient:
                 return
             # importing it in the loop would hold every lane
             self._sdk = await asyncio.to_thread(importlib.import_module, SDK_HALF)
-            rest = self._sdk.Rest(self._api_base_url, self._hold)
+            rest = self._sdk.Rest(self._api_base_url, self._hold, self._call_timeout_s)
             try:
                 self.bot_id = await rest.login(self._token.reveal())
             except BaseException:

@@ -18,7 +18,6 @@ from discord.http import HTTPClient, Ratelimit, Route
 from channels.discord.client import Ended, Hold, Take, Trouble
 from gateway.errors import GatewayError
 
-CALL_TIMEOUT_S = 15.0
 OPEN_TIMEOUT_S = 60.0  # of the socket, from its address to IDENTIFY
 CLOSE_TIMEOUT_S = 2.0
 ALWAYS_RAISED_S = 1e-6  # discord.py would sleep through any shorter 429, with a call in its hands
@@ -64,11 +63,12 @@ class _Unpaced(Ratelimit):
 class Rest(HTTPClient):
     """discord.py's HTTP layer at an address of this account, without its sleeps."""
 
-    def __init__(self, base_url: str, hold: Hold) -> None:
+    def __init__(self, base_url: str, hold: Hold, call_timeout_s: float) -> None:
         super().__init__(asyncio.get_running_loop())
         self.max_ratelimit_timeout = ALWAYS_RAISED_S
         self._base_url = base_url  # Route.BASE is one for all accounts of the process
         self._hold = hold
+        self._call_timeout_s = call_timeout_s
 
     def get_ratelimit(self, key: str) -> Ratelimit:
         """Rates are kept outside."""
@@ -82,7 +82,7 @@ class Rest(HTTPClient):
     async def call(self, route: Route, **kwargs: Any) -> Any:
         """A call and its answer. Trouble; `status` None: nobody knows what became of it."""
         try:
-            async with asyncio.timeout(CALL_TIMEOUT_S):
+            async with asyncio.timeout(self._call_timeout_s):
                 return await self.request(route, **kwargs)
         except discord.RateLimited as error:
             raise Trouble("rate limit", status=429, after_s=error.retry_after) from error
@@ -97,7 +97,7 @@ class Rest(HTTPClient):
     async def login(self, token: str) -> str:
         """Our own user id. Trouble; status 401: the token is wrong."""
         try:
-            async with asyncio.timeout(CALL_TIMEOUT_S):
+            async with asyncio.timeout(self._call_timeout_s):
                 me: Any = await self.static_login(token)
             return str(me["id"])
         except discord.LoginFailure as error:
