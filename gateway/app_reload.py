@@ -57,8 +57,16 @@ class ConfigFile:
 class ConfigWatcher:
     """Looks at the file twice a second, or when told; a bad one leaves everything as it was."""
 
-    def __init__(self, file: ConfigFile, channels: ChannelSet, models: ModelRegistry) -> None:
+    def __init__(
+        self,
+        file: ConfigFile,
+        channels: ChannelSet,
+        models: ModelRegistry,
+        *,
+        poll_s: float = POLL_S,
+    ) -> None:
         self._file = file
+        self._poll_s = poll_s
         self._channels = channels
         self._models = models
         self._told = asyncio.Event()
@@ -74,7 +82,7 @@ class ConfigWatcher:
         last = await asyncio.to_thread(self._file.signature)
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
+                async with asyncio.timeout(self._poll_s):
                     await self._told.wait()
             now = await asyncio.to_thread(self._file.signature)
             is_whole = now == last  # else somebody may still be writing it

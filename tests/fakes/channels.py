@@ -33,8 +33,14 @@ class FakeChannel(PlainChannel):
         method: SendMethod = SendMethod.PUSH,
         parts_per_call: int = 5,
         account_name: str = "main",
+        name: str = "fake",
     ) -> None:
+        self._name = name
         self._account_name = account_name
+        self.held: dict[str, float] = {}  # chat -> seconds that `reserve` answers
+        self.reserved: list[str] = []
+        self.previews: dict[str, str] = {}  # turn id -> message that shows its draft
+        self.is_closed = False
         self.script: deque[SendOutcome | BaseException | asyncio.Event] = deque()
         self.sent: list[tuple[str, tuple[str, ...], SendMethod]] = []
         self.calls: list[OutboundCall] = []
@@ -45,7 +51,7 @@ class FakeChannel(PlainChannel):
 
     @property
     def name(self) -> str:
-        return "fake"
+        return self._name
 
     @property
     def account_name(self) -> str:
@@ -59,6 +65,16 @@ class FakeChannel(PlainChannel):
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> Sequence[InboundMessage]:
         return ()
+
+    def reserve(self, conversation: Conversation) -> float:
+        self.reserved.append(conversation.id)
+        return self.held.get(conversation.id, 0.0)
+
+    def preview(self, turn_id: str) -> str | None:
+        return self.previews.get(turn_id)
+
+    def adopt_preview(self, turn_id: str, preview: str) -> None:
+        self.previews[turn_id] = preview
 
     def method(self, call: OutboundCall, now: datetime) -> SendMethod:
         has_handle = self._method is SendMethod.REPLY and call.reply_handle is None
@@ -81,7 +97,8 @@ class FakeChannel(PlainChannel):
 
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None: ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        self.is_closed = True
 
     def texts(self, conversation_id: str = "c1") -> list[str]:
         return [part for chat, parts, _ in self.sent if chat == conversation_id for part in parts]

@@ -12,7 +12,7 @@ from gateway import catalogue
 from gateway.core.messages import Attachment, Conversation, InboundMessage, Notice, NoticeKind
 from gateway.errors import GatewayError, LanguageModelError, StoreError
 from gateway.inbox import InboxLanes
-from gateway.interfaces import Channel, Claimed
+from gateway.interfaces import Channel, Claimed, Unmetered
 from tests.fakes.channels import FakeChannel, said
 from tests.fakes.times import RealClock, RealIds
 from tests.journeys.durable import FAST_LANES, Durable, durable
@@ -133,6 +133,122 @@ async def test_a_full_lane_says_busy_once_a_message(tmp_path: Path) -> None:
             assert await world.lanes.accept([said("q9", 9)]) == ["new"]
             await channel.until(lambda: len(channel.sent) == 4)
     assert channel.texts() == [busy, "re: q0", "re: q1", "re: q9"]
+
+
+async def test_notices_go_to_their_hook_before_what_is_stored_and_files_are_noted(
+    tmp_path: Path,
+) -> None:
+    seen: list[str] = []
+
+    async def on_notice(message: InboundMessage) -> None:
+        assert message.notice is not None
+        seen.append(message.notice.kind)
+
+    def note(message: InboundMessage) -> None:
+        seen.append(message.attachments[0].name)
+
+    options = dataclasses.replace(
+        FAST_LANES, on_notice=on_notice, note=note, checkpoint=seen.append
+    )
+    async with durable(tmp_path, FakeChannel(), lane_options=options) as world:
+        overheard = said("", 1, attachments=(FILE,), is_addressed=False)
+        states = await world.lanes.accept([said("q", 2), said("", 3, notice=GONE), overheard])
+    assert states == ["new"]
+    assert seen == ["retracted", "a.pdf", "stored"]
+
+
+async def test_a_notice_that_cannot_be_handled_is_not_acknowledged(tmp_path: Path) -> None:
+    async def on_notice(_: InboundMessage) -> None:
+        raise StoreError(code="store_full")
+
+    options = dataclasses.replace(FAST_LANES, on_notice=on_notice)
+    async with durable(tmp_path, FakeChannel(), lane_options=options) as world:
+        with pytest.raises(StoreError):
+            await world.lanes.accept([said("", 1, notice=GONE)])
+
+
+WORDLESS = [
+    ("a bare mention", said("", 1)),
+    ("files without a word", said("", 1, attachments=(FILE,))),
+]
+
+
+@pytest.mark.parametrize("message", [row[1] for row in WORDLESS], ids=[row[0] for row in WORDLESS])
+async def test_what_says_nothing_but_is_for_us_is_answered(
+    tmp_path: Path, message: InboundMessage
+) -> None:
+    channel = FakeChannel()
+    async with durable(tmp_path, channel) as world, world.running():
+        assert await world.lanes.accept([message]) == ["new"]
+        await channel.until(lambda: len(channel.sent) == 1)
+
+
+class Dropped(Unmetered):
+    """Waits until fifteen messages were dropped as those of a loop."""
+
+    def __init__(self) -> None:
+        self.all_of_them = asyncio.Event()
+        self.count_so_far = 0
+
+    def count(self, name: str, amount: float = 1.0, **labels: str) -> None:
+        self.count_so_far += name == "loop_dropped"
+        if self.count_so_far == 15:
+            self.all_of_them.set()
+
+
+async def test_two_programs_that_answer_each_other_are_met_with_silence(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    dropped = Dropped()
+    options = dataclasses.replace(FAST_LANES, turns_per_minute=5, lane_limit=99, meter=dropped)
+    async with durable(tmp_path, channel, lane_options=options) as world, world.running():
+        await world.lanes.accept([said(f"a{n}", n) for n in range(20)])
+        await world.lanes.accept([said(f"b{n}", 100 + n, "c2") for n in range(5)])
+        await channel.until(lambda: len(channel.texts("c2")) == 5)
+        await asyncio.wait_for(dropped.all_of_them.wait(), 10)
+    assert channel.texts() == [f"re: a{n}" for n in range(5)]
+
+
+async def test_hundreds_of_conversations_are_claimed_in_small_batches_and_run_side_by_side(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    running = 0
+    everybody = asyncio.Event()
+    async with durable(tmp_path, channel) as world:
+
+        async def turn(claimed: Claimed, at: Channel) -> None:
+            nonlocal running
+            running += 1
+            if running == 300:
+                everybody.set()
+            await everybody.wait()
+            await world.echo(claimed, at)
+
+        async with world.running(turn):
+            await world.lanes.accept([said("x", n, f"c{n}") for n in range(300)])
+            await channel.until(lambda: len(channel.sent) == 300)
+
+
+async def test_a_turn_longer_than_its_lease_is_not_taken_over(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    options = dataclasses.replace(FAST_LANES, lease_s=0.15)
+    begun, is_free = asyncio.Event(), asyncio.Event()
+    async with durable(tmp_path, channel, lane_options=options) as world:
+
+        async def turn(claimed: Claimed, at: Channel) -> None:
+            begun.set()
+            await is_free.wait()
+            await world.echo(claimed, at)
+
+        async with world.running(turn):
+            await world.lanes.accept([said("long", 1)])
+            await begun.wait()
+            for _ in range(8):
+                await asyncio.sleep(0.05)
+                now = RealClock().now()
+                assert await world.inbox.claim("other", now, now, 9) == []
+            is_free.set()
+            await channel.until(lambda: channel.texts() == ["re: long"])
 
 
 # ---------------------------------------------------------------- failures

@@ -2,13 +2,15 @@
 
 import asyncio
 import dataclasses
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gateway.core.messages import (
     CitationView,
+    Conversation,
     Delivered,
     OutcomeUnknown,
     Refused,
@@ -165,6 +167,109 @@ async def test_a_call_of_a_channel_that_is_gone_is_a_dead_letter(tmp_path: Path)
         async with world.running():
             assert await world.settled() == ["dead"]
         assert (await world.states())[0][1] == "channel is not configured"
+
+
+# ---------------------------------------------------------------- rates
+
+
+async def test_a_call_held_by_its_platforms_rates_costs_no_attempt_and_holds_no_other(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    channel.held["c1"] = 0.03
+    sending = dataclasses.replace(FAST_SENDING, attempts=2)
+    async with durable(tmp_path, channel, sending=sending) as world, world.running():
+        await world.lanes.accept([said("held", 1), said("free", 2, "c2")])
+        await channel.until(lambda: channel.texts("c2") == ["re: free"])
+        await until(lambda: channel.reserved.count("c1") > 4)
+        assert channel.texts("c1") == []
+        channel.held.clear()
+        await channel.until(lambda: channel.texts("c1") == ["re: held"])
+        assert await world.settled() == ["sent", "sent"]
+
+
+async def test_a_call_held_for_long_waits_in_the_store(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    channel.held["c1"] = 3600.0
+    async with durable(tmp_path, channel) as world, world.running():
+        await world.lanes.accept([said("held", 1)])
+        await until(lambda: channel.reserved == ["c1"])
+        await world.lanes.accept([said("free", 2, "c2")])
+        await channel.until(lambda: channel.texts("c2") == ["re: free"])
+        now = RealClock().now()
+        assert await world.outbox.claim("other", now, now, 9) == []
+        later = now + timedelta(hours=2)
+        [due] = await world.outbox.claim("other", later, later, 9)
+        assert (due.call.conversation.id, due.attempts) == ("c1", 1)
+
+
+async def test_a_platform_that_hangs_for_all_its_chats_holds_up_no_other_platform(
+    tmp_path: Path,
+) -> None:
+    slow, quick = FakeChannel(), FakeChannel(name="other")
+    slow.script.extend(asyncio.Event() for _ in range(200))
+    sending = dataclasses.replace(FAST_SENDING, call_timeout_s=0.5)
+    async with durable(tmp_path, slow, quick, sending=sending) as world, world.running():
+        await world.lanes.accept([said("q", n, f"c{n}") for n in range(150)])
+        await slow.until(lambda: len(slow.sent) == FAST_SENDING.concurrency)
+        elsewhere = Conversation("other", "main", "c1", is_direct=True)
+        await world.lanes.accept([said("hello", 999, conversation=elsewhere)])
+        await quick.until(lambda: quick.texts() == ["re: hello"])
+        assert len(slow.sent) == FAST_SENDING.concurrency
+
+
+async def test_a_dead_letter_put_back_goes_out_when_somebody_tells(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    channel.script.append(Refused("blocked"))
+    async with durable(tmp_path, channel) as world, world.running():
+        await world.lanes.accept([said("hello", 1)])
+        await channel.until(lambda: len(channel.sent) == 1)
+        assert await world.settled() == ["dead"]
+        [row] = await world.outbox.listed(["dead"], 9)
+        await world.outbox.replay(row["id"], RealClock().now())
+        world.sender.wake()
+        await channel.until(lambda: len(channel.sent) == 2)
+        assert await world.settled() == ["sent"]
+
+
+# ---------------------------------------------------------------- previews
+
+
+async def test_what_showed_the_draft_becomes_the_reply_and_what_follows_is_new(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel(SendMethod.EDIT, parts_per_call=1)
+    channel.previews["row"] = "message 7"
+    async with durable(tmp_path, channel) as world:
+        await world.inbox.put([("row", said("q", 1, reply_handle=None))], 20)
+        await world.sender.put("row", said("q", 1, reply_handle=None), Reply("row", ("1", "2"), ""))
+        async with world.running():
+            await channel.until(lambda: len(channel.sent) == 2)
+    first, second = channel.calls
+    assert first.reply_handle is not None
+    assert first.reply_handle.token == "message 7"
+    assert first.reply_handle.expires_at > RealClock().now() + timedelta(days=365)
+    assert second.reply_handle is None
+
+
+async def test_a_preview_that_is_gone_is_a_reply_posted_anew(tmp_path: Path) -> None:
+    channel = FakeChannel(SendMethod.EDIT)
+    channel.previews["row"] = "message 7"
+    channel.script.append(TryOtherMethod("message to edit not found"))
+    async with durable(tmp_path, channel) as world:
+        await world.inbox.put([("row", said("q", 1))], 20)
+        await world.sender.put("row", said("q", 1), Reply("row", ("answer",), ""))
+        async with world.running():
+            assert await world.settled() == ["sent"]
+    assert [call.reply_handle is None for call in channel.calls] == [False, True]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            if is_so():
+                return
+            await asyncio.sleep(0.005)
 
 
 class FullDisk:
