@@ -42,7 +42,7 @@
   function start() {
     const host = document.createElement("div");
     host.setAttribute(mark, agent);
-    const root = host.attachShadow({ mode: "closed" });
+    const root = host.attachShadow({ mode: "open" });
     style(root);
     const button = document.createElement("button");
     button.type = "button";

@@ -67,7 +67,7 @@ class LiveChatSimulator:
     ) -> tuple[dict[str, str], bytes]:
         body = event if isinstance(event, bytes) else json.dumps(event).encode()
         timestamp = str(int(self.now() if at is None else at))
-        signature = sign(secret or self.secret, timestamp, body)
+        signature = sign(self.secret if secret is None else secret, timestamp, body)
         return {"X-Livechat-Timestamp": timestamp, "X-Livechat-Signature": signature}, body
 
     # ------------------------------------------------------------ what we send to the relay

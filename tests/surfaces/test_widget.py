@@ -156,7 +156,11 @@ async def test_a_session_is_the_servers_word(site: Path, home: Path) -> None:
             "x" * 100_0,
         ]
         for token in bent:
-            claims = {"visitor_id": visitor_id, "session_id": visitor_id, "user_id": "admin"}
+            claims: dict[str, Any] = {
+                "visitor_id": visitor_id,
+                "session_id": visitor_id,
+                "user_id": "admin",
+            }
             async with guest(world, token, after="", **claims) as other:
                 assert other.token.split(".")[1] != visitor_id
                 done = await other.ask(ASK, conversation_id=visitor_id, **claims)
