@@ -16,11 +16,12 @@ from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_channels import build_providers, read_channels
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
-from gateway.app_operations import Operations, Seams, build_operations
+from gateway.app_operations import Operations, Seams, build_operations, linking_of
 from gateway.app_reload import ConfigFile, ConfigWatcher
 from gateway.app_turns import (
     TurnParts,
     answering,
+    build_dispatcher,
     build_lanes,
     build_sender,
     build_shelf,
@@ -31,6 +32,7 @@ from gateway.app_web import WebParts, build_application, listen, runner_of
 from gateway.attachments import AttachmentShelf
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
+from gateway.dispatch import Dispatcher
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock, Ids
 from gateway.knowledge_config import KnowledgeConfig
@@ -63,6 +65,7 @@ class App:
     lanes: InboxLanes
     sender: OutboxSender
     turns: TurnRunner
+    dispatcher: Dispatcher
     shelf: AttachmentShelf
     retraction: Retraction
     watcher: ConfigWatcher
@@ -88,7 +91,7 @@ class App:
         await runner.setup()
         await self._begin()
         async with asyncio.TaskGroup() as tasks:
-            lanes = tasks.create_task(self.lanes.run(self.turns.run))
+            lanes = tasks.create_task(self.lanes.run(self.dispatcher.run))
             tasks.create_task(self.sender.run())
             warm_up = tasks.create_task(self.shelves.warm_up())
             watching = tasks.create_task(self.watcher.run())
@@ -162,7 +165,7 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
         models = ModelRegistry(build_providers(config, is_strict=serves), meter)
         opened.push_async_callback(models.close)
         web_chat = WebChatChannel()
-        channels = ChannelSet([web_chat], read_channels(config) if serves else {})
+        channels = ChannelSet([web_chat], read_channels(config, file.run) if serves else {})
         opened.push_async_callback(channels.close)
         await opened.enter_async_context(working(shelves))
         watcher = ConfigWatcher(file, channels, models)
@@ -206,6 +209,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     turns = build_turns(parts, sender)
     shelf = build_shelf(parts, opened.home)
     retraction = Retraction(store.inbox, store.turns, shelf)
+    linking = linking_of(store, clock)
     seams = Seams(
         opened.shelves,
         scopes,
@@ -232,9 +236,10 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         sign_in,
         opened.channels,
         opened.web_chat,
-        build_lanes(parts, sender, shelf, [retraction.retract]),
+        build_lanes(parts, sender, shelf, [retraction.retract, linking.line_linked]),
         sender,
         turns,
+        build_dispatcher(parts, sender, turns, shelf, linking),
         shelf,
         retraction,
         opened.watcher,

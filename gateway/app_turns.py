@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.accounts.agent_files import AgentFolder
+from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.app_library import Shelves
 from gateway.attachments import AttachmentShelf
@@ -12,6 +13,7 @@ from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.core.asking import reply_language
 from gateway.core.messages import InboundMessage
+from gateway.dispatch import Dispatcher
 from gateway.downloads import Downloads
 from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
 from gateway.interfaces import Clock, Ids, LanguageModels, Meter
@@ -106,6 +108,26 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         settings,
         shown=store.inbox.shown,
         meter=parts.meter,
+    )
+
+
+def build_dispatcher(
+    parts: TurnParts,
+    sender: OutboxSender,
+    turns: TurnRunner,
+    shelf: AttachmentShelf,
+    linking: Linking,
+) -> Dispatcher:
+    """What the lanes run: commands and files first, questions by a turn."""
+    settings = parts.settings
+    return Dispatcher(
+        turns.run,
+        linking,
+        parts.scopes,
+        sender,
+        language=settings.language,
+        public_url=settings.public_url,
+        attachments=shelf,
     )
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
+from yarl import URL
 
 from channels.webchat.channel import WebChatChannel
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
-from gateway.app_operations import Operations
+from gateway.app_operations import Operations, linking_of
 from gateway.config import GatewaySettings
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
@@ -19,6 +20,7 @@ from gateway.interfaces import Channel, Clock, Meter
 from gateway.surfaces import http
 from gateway.surfaces.chat_socket import ChatSockets
 from gateway.surfaces.health import Health
+from gateway.surfaces.line_link import LinkPages
 from gateway.surfaces.pages import Pages
 from gateway.surfaces.rpc import Rpc
 from gateway.surfaces.session import HttpCallers
@@ -57,6 +59,8 @@ class WebParts:
 def build_application(parts: WebParts) -> web.Application:
     """Every route, behind the same checks."""
     hosts = LOCAL_NAMES | {parts.settings.host, *parts.settings.allowed_hosts}
+    if parts.settings.public_url:
+        hosts |= {URL(parts.settings.public_url).host or ""}
     callers = HttpCallers(parts.sign_in, hosts)
     accept, chat = parts.lanes.accept, parts.operations.chat
     door = WidgetDoor(parts.channels, parts.operations.visitors, callers)
@@ -68,6 +72,7 @@ def build_application(parts: WebParts) -> web.Application:
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         Health(callers, _Figures(parts)),
         Pages(callers),
+        LinkPages(parts.channels, callers, linking_of(parts.shelves.store, parts.clock)),
         WidgetPages(door),
         visitors,
     )

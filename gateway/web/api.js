@@ -51,6 +51,19 @@ export async function rpc(method, params = {}) {
   return answer.result;
 }
 
+export async function post(path, data) {
+  const headers = { "Content-Type": "application/json", "Accept-Language": language(), "X-Shutten-CSRF": csrf ?? "" };
+  let answer;
+  try {
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(data) });
+    answer = await response.json();
+  } catch {
+    throw new Failure("unavailable", t("failed"));
+  }
+  if (answer.error) throw failure(answer.error, path);
+  return answer;
+}
+
 function failure(error, method) {
   const code = error.data?.code ?? error.code;
   const isOver = code === "not_signed_in" || code === "origin_refused";

@@ -1,11 +1,13 @@
-// The page: sign-in, then chat and documents.
+// The page: sign-in, then chat, documents and linked chat accounts.
 
-import { rpc, session, signIn, signOut, whenSignedOut } from "./api.js";
+import { rpc, session, signOut, whenSignedOut } from "./api.js";
 import { Chat } from "./chat.js";
 import { Documents } from "./documents.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import * as drawer from "./drawer.js";
-import { LANGUAGES, language, preferred, t, use } from "./i18n.js";
+import { language, preferred, t, use } from "./i18n.js";
+import { Links } from "./links.js";
+import { brand, languageChoice, showSignIn } from "./sign_in.js";
 
 const app = document.getElementById("app");
 let shell = null;
@@ -15,7 +17,7 @@ async function start() {
   whenSignedOut(() => leave());
   const me = await session().catch(() => null);
   if (me) await enter(me);
-  else showSignIn();
+  else showSignIn(app, enter);
 }
 
 async function enter(me) {
@@ -27,55 +29,7 @@ async function enter(me) {
 function leave() {
   shell?.close();
   shell = null;
-  showSignIn();
-}
-
-function languageChoice(onChange) {
-  const options = LANGUAGES.map(([code, name]) => el("option", { value: code, selected: code === language() }, name));
-  const choice = el("select", { class: "language", "aria-label": t("language") }, ...options);
-  choice.onchange = async () => {
-    await use(choice.value);
-    onChange();
-  };
-  return choice;
-}
-
-function brand() {
-  return el("div", { class: "brand" }, el("img", { src: "/web/icon.svg", alt: "", width: "28", height: "28" }), el("strong", {}, t("title")));
-}
-
-function showSignIn() {
-  const login = el("input", { id: "login", name: "username", autocomplete: "username", required: true });
-  const password = el("input", { id: "password", name: "password", type: "password", autocomplete: "current-password", required: true });
-  const said = el("p", { class: "error", role: "alert" });
-  const button = el("button", { class: "primary", type: "submit" }, t("sign_in"));
-  const submit = async (event) => {
-    event.preventDefault();
-    button.disabled = true;
-    try {
-      await enter(await signIn(login.value.trim(), password.value));
-    } catch (error) {
-      replace(said, error.message);
-      password.select();
-    } finally {
-      button.disabled = false;
-    }
-  };
-  const form = el(
-    "form",
-    { class: "sign-in", onsubmit: submit },
-    brand(),
-    el("p", { class: "quiet" }, t("tagline")),
-    el("label", { for: "login" }, t("login")),
-    login,
-    el("label", { for: "password" }, t("password")),
-    password,
-    said,
-    button,
-    languageChoice(showSignIn),
-  );
-  replace(app, el("div", { class: "front" }, form));
-  login.focus();
+  showSignIn(app, enter);
 }
 
 class Shell {
@@ -83,6 +37,7 @@ class Shell {
     this.me = me;
     this.chat = new Chat({ onSignedOut: leave, onAnswered: () => this.listConversations() });
     this.documents = new Documents(me);
+    this.links = new Links();
     this.conversationList = el("ul");
   }
 
@@ -97,6 +52,7 @@ class Shell {
   draw() {
     this.chatTab = el("button", { type: "button", onclick: () => this.view("chat") }, t("chat"));
     this.documentsTab = el("button", { type: "button", onclick: () => this.view("documents") }, t("documents"));
+    this.linksTab = el("button", { class: "link", type: "button", onclick: () => this.view("links") }, t("links"));
     const menu = el("button", { class: "icon menu", type: "button", "aria-label": t("menu"), onclick: () => this.side.classList.toggle("open") }, icon(ICONS.menu));
     const top = el(
       "header",
@@ -108,6 +64,7 @@ class Shell {
       el("span", { class: "spring" }),
       languageChoice(() => this.redraw()),
       el("span", { class: "me" }, this.me.display_name),
+      this.linksTab,
       el("button", { class: "link", type: "button", onclick: () => this.signOut() }, t("sign_out")),
     );
     const fresh = el("button", { class: "fresh", type: "button", onclick: () => this.talk(newName()) }, icon(ICONS.plus), t("new_chat"));
@@ -124,14 +81,15 @@ class Shell {
   }
 
   view(name) {
-    const isChat = name === "chat";
-    this.chatTab.setAttribute("aria-current", isChat);
-    this.documentsTab.setAttribute("aria-current", !isChat);
-    this.side.hidden = !isChat;
+    const tabs = { chat: this.chatTab, documents: this.documentsTab, links: this.linksTab };
+    for (const [each, tab] of Object.entries(tabs)) tab.setAttribute("aria-current", each === name);
+    this.side.hidden = name !== "chat";
     drawer.hide();
-    replace(this.stage, isChat ? this.chat.root : this.documents.root);
-    if (isChat) this.documents.close();
-    else this.documents.open();
+    replace(this.stage, this[name].root);
+    for (const each of [this.documents, this.links]) {
+      if (each === this[name]) each.open();
+      else each.close();
+    }
   }
 
   async talk(conversationId) {
@@ -166,6 +124,7 @@ class Shell {
   close() {
     this.chat.close();
     this.documents.close();
+    this.links.close();
   }
 }
 

@@ -130,8 +130,8 @@ FAULTS: list[tuple[str, dict[str, Any], list[str]]] = [
     # what, how it is sent, and what becomes of sending the code in that way twice
     ("good code in a group", IN_GROUP, NOT_DIRECT),
     ("no user in the event", {**IN_GROUP, "source": {"type": "user"}}, NOT_DIRECT),
-    ("group without a user", {**IN_GROUP, "source": {"type": "group", "groupId": GROUP}}, NOT_DIRECT),
-    ("an unknown kind of place", {**IN_GROUP, "source": {"type": "orbit", "userId": USER}}, NOT_DIRECT),
+    ("no user in a group", {**IN_GROUP, "source": {"type": "group", "groupId": "C"}}, NOT_DIRECT),
+    ("an unknown place", {**IN_GROUP, "source": {"type": "orbit", "userId": USER}}, NOT_DIRECT),
     ("the same code twice", {}, ["requested", "wrong"]),
 ]  # fmt: skip
 
