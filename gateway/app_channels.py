@@ -4,7 +4,9 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import structlog
 
@@ -30,10 +32,14 @@ PLATFORMS: Mapping[str, tuple[str, str, str]] = {
         "OdooLiveChatChannel",
     ),
 }
+WITH_SESSION = frozenset({"discord"})  # their sockets go on where they were
 
 
-def read_channels(config: Config) -> dict[Key, Configured]:
-    """What each `[channels.<platform>.<name>]` table wants; ConfigError names a wrong key."""
+def read_channels(config: Config, run: Path | None = None) -> dict[Key, Configured]:
+    """What each `[channels.<platform>.<name>]` table wants; ConfigError names a wrong key.
+
+    `run` is where a platform's session is kept over a restart; without it nothing is kept.
+    """
     found: dict[Key, Configured] = {}
     for platform, accounts in config.channels.items():
         if platform not in PLATFORMS:
@@ -48,7 +54,10 @@ def read_channels(config: Config) -> dict[Key, Configured]:
             path = f"channels.{platform}.{name}"
             settings: object = section(settings_class, {"name": name, **table}, path)
             _no_empty_secret(settings, table, path)
-            found[platform, name] = Configured(settings, partial(channel_class, settings))
+            kept: dict[str, Any] = {}
+            if platform in WITH_SESSION and run is not None:
+                kept["session_file"] = run / f"{platform}-{quote(name, safe='')}.json"
+            found[platform, name] = Configured(settings, partial(channel_class, settings, **kept))
     return found
 
 

@@ -49,6 +49,11 @@ class ConfigFile:
         return signature != self._seen
 
     @property
+    def run(self) -> Path:
+        """The home's folder for what lives as long as connections do."""
+        return self._path.parent / "run"
+
+    @property
     def is_there(self) -> bool:
         """A file that vanished is no wish to drop every channel."""
         return self._path.exists()
@@ -107,7 +112,7 @@ class ConfigWatcher:
         config = self._file.read()
         if not self._file.is_there:
             raise ConfigError("config.toml is gone", path="config.toml", reason="is gone")
-        return read_channels(config), build_providers(config, is_strict=True)
+        return read_channels(config, self._file.run), build_providers(config, is_strict=True)
 
 
 def _stat(path: Path) -> tuple[str, int, int, int]:
