@@ -183,7 +183,8 @@ class TelegramChannel(PlainChannel):
         numbers = [number for one in updates if (number := number_of(one)) is not None]
         if updates and not numbers:
             raise TelegramTrouble(Trouble.IN_DOUBT, "updates without a number")
-        self._offset = max(numbers) + 1 if numbers else self._offset
+        # an empty answer confirmed what was before it; after a quiet week numbers begin anew
+        self._offset = max(numbers) + 1 if numbers else None
         self._ready()
 
     async def _until_done(self, step: Callable[[], Awaitable[None]]) -> None:

@@ -190,7 +190,8 @@ class TelegramClient:
                     await asyncio.to_thread(self._build)
                 except (ImportError, RuntimeError, ValueError) as error:
                     # a proxy of the environment that httpx cannot speak to
-                    raise TelegramTrouble(Trouble.NOT_SENT, type(error).__name__) from None
+                    reason = f"client cannot be built: {type(error).__name__}"
+                    raise TelegramTrouble(Trouble.NOT_SENT, reason) from None
             return self._bot
 
     def _build(self) -> None:
@@ -201,7 +202,10 @@ class TelegramClient:
         warnings.filterwarnings("ignore", ".*retry_after.*", notice)  # both its types are read
         request = importlib.import_module("telegram.request").HTTPXRequest
         times = {"connect_timeout": CONNECT_TIMEOUT_S, "write_timeout": self._send_timeout_s}
-        self._requests = [request(connection_pool_size=size, **times) for size in (2, 256)]
+        shared = {"verify": self._httpx.create_ssl_context()}  # a tenth of a second each
+        self._requests = [
+            request(connection_pool_size=size, httpx_kwargs=shared, **times) for size in (2, 256)
+        ]
         polling, others = self._requests
         self._bot = self._sdk.Bot(
             self._token.reveal(),

@@ -3,7 +3,7 @@
 import contextlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,7 +37,7 @@ class Reading:
 
     account_name: str
     bot_id: int
-    secret_token: bytes = b""  # empty: no webhook is taken
+    secret_token: bytes = field(default=b"", repr=False)  # empty: no webhook is taken
     username: str | None = None  # the bot's own, once it is known
     agent_id: str | None = None
     language: str | None = None

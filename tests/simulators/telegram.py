@@ -154,6 +154,13 @@ class TelegramSimulator:
                 self.received.clear()
                 await self.received.wait()
 
+    async def wait_for_offset(self, offset: int, timeout_s: float = 20.0) -> None:
+        """Until a poll confirms everything before it."""
+        async with asyncio.timeout(timeout_s):
+            while (self.offsets[-1:] or [None])[0] != offset:
+                self.received.clear()
+                await self.received.wait()
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
         token, method = request.match_info["token"], request.match_info["method"]
         given = {key: str(value) for key, value in (await request.post()).items()}
@@ -189,6 +196,7 @@ class TelegramSimulator:
             return _error(409, "Conflict: can't use getUpdates method while webhook is active")
         offset = int(given["offset"]) if "offset" in given else None
         self.offsets.append(offset)
+        self.received.set()
         self.updates = [each for each in self.updates if each["update_id"] >= (offset or 0)]
         if not self.updates:
             self._pushed.clear()
