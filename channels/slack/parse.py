@@ -67,6 +67,8 @@ def decoded(body: bytes) -> Any:
 
 def challenge(body: bytes) -> str | None:
     """What Slack wants echoed when the address of the webhook is set; of a verified body."""
+    if b"url_verification" not in body:
+        return None
     try:
         value = decoded(body)
     except InvalidRequestError:

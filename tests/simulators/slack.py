@@ -99,7 +99,7 @@ class SlackSimulator:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     statuses: list[tuple[str, str, str]] = field(default_factory=list)
     faults: deque[Fault | Error | None] = field(default_factory=deque)
-    method_faults: dict[str, deque[Fault | Error]] = field(default_factory=dict)
+    method_faults: dict[str, deque[Fault | Error | None]] = field(default_factory=dict)
     retry_after_s: str | None = None
     files: dict[str, RemoteFile] = field(default_factory=dict)
     file_infos: dict[str, dict[str, Any]] = field(default_factory=dict)
