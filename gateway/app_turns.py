@@ -107,6 +107,7 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         parts.clock,
         settings,
         shown=store.inbox.shown,
+        owes=sender.owes,
         meter=parts.meter,
     )
 

@@ -36,6 +36,7 @@ log = structlog.get_logger()
 Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
 Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
 Using = Callable[[Channel], AbstractContextManager[None]]
+MOST_REMEMBERED = 10_000  # unsent calls of an earlier process
 MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
 LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)  # a message can be edited for as long as it is there
@@ -85,6 +86,7 @@ class OutboxSender:
         self._checkpoint = options.checkpoint
         self._wake = asyncio.Event()
         self._due_at: dict[str, datetime] = {}  # what this process postponed
+        self._owed: dict[str, set[str]] = {}  # lane -> its calls that are not settled
         self._queues = CallQueues(options.concurrency)
         self._is_stopping = False
 
@@ -106,6 +108,9 @@ class OutboxSender:
             calls = (dataclasses.replace(calls[0], reply_handle=handle), *calls[1:])
         if calls and channel.method(calls[-1], now) is SendMethod.FRAME:
             calls = (*calls[:-1], dataclasses.replace(calls[-1], extra=final_frame(reply)))
+        if calls:
+            lane = message.conversation.lane
+            self._owed.setdefault(lane, set()).update(call.id for call in calls)
         self._checkpoint("answering")
         await self._inbox.answered(turn_id, calls, now)
         self._checkpoint("answered")
@@ -115,6 +120,8 @@ class OutboxSender:
         """Send until `stop`; begins with what a dead process left behind."""
         for call_id in await self._outbox.recover(self._clock.now()):
             log.warning("outcome of a call is unknown", call_id=call_id)
+        for row in await self._outbox.listed(["pending"], MOST_REMEMBERED):
+            self._owed.setdefault(row["conversation"], set()).add(row["id"])
         async with asyncio.TaskGroup() as calls:
             while not self._is_stopping:
                 self._wake.clear()
@@ -127,6 +134,10 @@ class OutboxSender:
                     calls.create_task(self._hold(due, wait_s))
                 if len(rows) < MOST_AT_ONCE:
                     await self._pause()
+
+    def owes(self, lane: str) -> bool:
+        """Whether a reply to this conversation is not whole on its way yet."""
+        return lane in self._owed
 
     def wake(self) -> None:
         """Something may be due that nobody else told of: a dead letter put back."""
@@ -191,6 +202,8 @@ class OutboxSender:
             await self._outbox.sending(call.id, method)
         except (StoreError, NotFoundError) as error:  # not found: it was settled meanwhile
             log.warning("call not sent", call_id=call.id, code=error.code)
+            if isinstance(error, NotFoundError):
+                self._settled(call)
             return None
         self._checkpoint("sending")
         with self._options.using(channel):
@@ -224,6 +237,7 @@ class OutboxSender:
                 await self._write(due, outcome, method)
             except NotFoundError:
                 log.info("call was settled meanwhile", call_id=due.call.id)
+                self._settled(due.call)
                 return
             except StoreError as error:
                 log.error("outcome not recorded", call_id=due.call.id, code=error.code)  # noqa: TRY400
@@ -240,6 +254,7 @@ class OutboxSender:
         match outcome:
             case Delivered():
                 await self._outbox.sent(call_id, now)
+                self._settled(due.call)
                 self._options.meter.count("sent", channel=channel, method=method or "")
             case TryOtherMethod(reason):
                 await self._outbox.postpone(call_id, now, reason, without_handle=True)
@@ -259,9 +274,17 @@ class OutboxSender:
 
     async def _give_up(self, call: OutboundCall, state: str, reason: str, now: datetime) -> None:
         await self._outbox.give_up(call.id, state, reason, now)
+        self._settled(call)
         channel = call.conversation.channel
         log.error("call given up", call_id=call.id, channel=channel, state=state, reason=reason)
         self._options.meter.count("given_up", channel=channel, state=state)
+
+    def _settled(self, call: OutboundCall) -> None:
+        lane = call.conversation.lane
+        owed = self._owed.get(lane, set())
+        owed.discard(call.id)
+        if not owed:
+            self._owed.pop(lane, None)
 
     def _wait(self, attempts: int, after_s: float | None) -> timedelta:
         doubled_s = self._options.first_pause_s * 2 ** (attempts - 1)

@@ -11,10 +11,16 @@ from gateway.interfaces import Channel, Claimed, OnDelta
 
 log = structlog.get_logger()
 A = TypeVar("A")
+Owes = Callable[[str], bool]  # lane -> whether an earlier reply is not out yet
 Shown = Callable[[str, str], Awaitable[None]]  # (turn id, preview): kept for a re-run
 
 TYPING_TIMEOUT_S = 2.0  # of one call; a platform that is slow then shows nothing
 LAST_DRAFT_S = 5.0  # for a draft on its way: cut off, it might stay beside the reply
+
+
+def nothing_owed(_lane: str) -> bool:
+    """Every earlier reply is out."""
+    return False
 
 
 async def not_kept(_turn_id: str, _preview: str) -> None:
@@ -27,7 +33,15 @@ class Showing:
     The model never waits for the platform: pieces of the draft are gathered meanwhile.
     """
 
-    def __init__(self, channel: Channel, claimed: Claimed, shown: Shown = not_kept) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        claimed: Claimed,
+        shown: Shown = not_kept,
+        owes: Owes = nothing_owed,
+    ) -> None:
+        """While an earlier reply is still owed to the chat, no draft comes before it."""
+        self._owes = owes
         self._channel = channel
         self._claimed = claimed
         self._shown = shown
@@ -74,6 +88,10 @@ class Showing:
         while not self._is_done or self._pieces:
             await self._news.wait()
             self._news.clear()
+            if self._owes(message.conversation.lane):
+                if self._is_done:
+                    return
+                continue
             text = "".join(self._pieces)
             self._pieces.clear()
             if text:

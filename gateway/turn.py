@@ -38,7 +38,7 @@ from gateway.interfaces import (
 )
 from gateway.metering import SILENT, timed
 from gateway.reading import Reading, TurnReader
-from gateway.showing import Showing, Shown, not_kept
+from gateway.showing import Owes, Showing, Shown, not_kept, nothing_owed
 from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
@@ -107,6 +107,7 @@ class TurnRunner:
     clock: Clock
     settings: TurnSettings = TurnSettings()
     shown: Shown = not_kept
+    owes: Owes = nothing_owed
     meter: Meter = SILENT
     beginning: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
     ending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
@@ -115,7 +116,7 @@ class TurnRunner:
         """Answer a message of a channel: once per turn id, however often it is run."""
         waited_s = (self.clock.now() - claimed.message.received_at).total_seconds()
         self.meter.observe("turn", max(0.0, waited_s), stage="queued")
-        showing = Showing(channel, claimed, self.shown)
+        showing = Showing(channel, claimed, self.shown, self.owes)
         with timed(self.meter, self.clock, "total"):
             reply = await showing.during(partial(self._reply, claimed, channel.limits))
         await self.replies.put(claimed.id, claimed.message, reply, channel)

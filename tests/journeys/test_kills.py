@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import aiohttp
 import pytest
 
 from tests.journeys.killed import LONG, Order
+from tests.journeys.sweep import Platforms, Sweep
 from tests.simulators.line import PUSH, REPLY, Fault, LineSimulator
 
 USER = "U" + "1" * 32
@@ -227,3 +229,39 @@ async def test_one_message_killed_at_every_point_in_turn(machine: Machine) -> No
     survivor = await machine.start()
     assert await survivor.settled(rows=1) == ["sent"]
     assert machine.line.texts_to(USER) == [("re: hello",)]
+
+
+# ---------------------------------------------------------------- many at once
+
+PROVES = bool(os.environ.get("SHUTTEN_PROVE"))
+KILLS, MESSAGES, CHATS = (200, 500, 5) if PROVES else (8, 50, 2)
+
+
+@pytest.fixture
+def sweep_forge() -> Iterator[Forge]:
+    command = [sys.executable, "-m", "tests.journeys.swept"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        yield process
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500 if PROVES else 120)
+async def test_a_sweep_of_kills_over_five_channels_loses_and_doubles_nothing(
+    tmp_path: Path, sweep_forge: Forge
+) -> None:
+    async with Platforms.running() as platforms:
+        chance = random.Random(20260301)
+        sweep = Sweep(tmp_path, platforms, sweep_forge, KILLS, MESSAGES, CHATS, chance)
+        try:
+            await sweep.run()
+        finally:
+            sweep.stop()
+        report = sweep.report()
+    (tmp_path / "report.txt").write_text(f"{report}\n")
+    assert (report.kills, report.messages) == (KILLS, MESSAGES)
+    assert report.redelivered > 0
+    assert (report.lost, report.twice, report.disordered, report.misplaced) == ([], [], [], [])
+    assert report.unknown + report.drafts_left <= report.kills
+    assert platforms.violations == []
