@@ -90,16 +90,16 @@ class Downloads:
         if (attachment.size_bytes or 0) > self._limits.file_bytes:
             raise NotKept(Refusal.TOO_LARGE)
         async with self._slots:
-            incoming = _Incoming(self._folder / self._ids.new())
+            incoming, is_whole = _Incoming(self._folder / self._ids.new()), False
             try:
                 async with asyncio.timeout(self._limits.total_s):
                     await self._stream(attachment, channel, sender, incoming, is_wanted)
+                is_whole = True
             except (GatewayError, OSError, TimeoutError) as error:
-                await self.remove(sender, incoming.path, incoming.size)
                 raise NotKept(_refusal(error, channel)) from error
-            except BaseException:
-                await self.remove(sender, incoming.path, incoming.size)
-                raise
+            finally:
+                if not is_whole:
+                    await self.remove(sender, incoming.path, incoming.size)
         return Downloaded(incoming.path, incoming.size, incoming.digest.hexdigest())
 
     async def remove(self, sender: Sender, path: Path, size: int) -> None:
