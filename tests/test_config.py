@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from channels.line.channel import LineSettings
+from channels.slack.channel import SlackSettings
 from channels.telegram.channel import TelegramSettings
 from gateway import knowledge_config
 from gateway.config import GatewaySettings, load, section
@@ -41,6 +42,7 @@ def documented(path: str) -> dict[str, Any]:
         (KnowledgeLimits, "knowledge", {"batch_size", "max_vector_rows"}),
         (EmbeddingSettings, "knowledge.embedding", set()),
         (LineSettings, "channels.line.main", {"name"}),
+        (SlackSettings, "channels.slack.main", {"name"}),
         (TelegramSettings, "channels.telegram.main", {"name"}),
         (ProviderSettings, "providers.openai", set()),
     ],

@@ -97,7 +97,7 @@ class SlackChannel(PlainChannel):
             language=settings.language,
             prefix=settings.prefix,
             app_id=settings.app_id,
-            me=Identity(team_id=settings.team_id),
+            me=Identity(team_id=settings.team_id or None),
         )
         self._client = SlackClient(settings.bot_token, settings.api_base_url)
         self._socket = SlackSocket(self._client, settings.app_token, first_pause_s)
@@ -150,7 +150,8 @@ class SlackChannel(PlainChannel):
         if not answer.error:
             granted = {each.strip() for each in answer.headers.get("x-oauth-scopes", "").split(",")}
             missing = [each for each in SCOPES if granted - {""} and each not in granted]
-            is_team = self._settings.team_id in (None, answer.data.get("team_id"))
+            wanted = self._settings.team_id or answer.data.get("team_id")
+            is_team = wanted == answer.data.get("team_id")
             checks.append(Check("scopes", not missing, " ".join(missing)))
             checks.append(Check("workspace", is_team, str(answer.data.get("team_id"))))
         if self._is_socket:
