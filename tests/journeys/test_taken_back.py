@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -14,6 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from channels.line.channel import LineChannel, LineSettings
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
+from gateway.app import open_app
 from gateway.attachments import AttachmentShelf
 from gateway.catalogue import text
 from gateway.core.access import Agent
@@ -23,6 +25,7 @@ from gateway.core.chat import Draft, Speaker
 from gateway.core.messages import Conversation, InboundMessage, Reply, Sender
 from gateway.core.secrets import Secret
 from gateway.downloads import DownloadLimits, Downloads
+from gateway.home import make
 from gateway.inbox import InboxLanes, LaneOptions
 from gateway.interfaces import Channel, Claimed
 from gateway.knowledge.search import Search
@@ -356,3 +359,50 @@ async def test_a_crash_after_the_mark_is_made_good_at_the_next_start(tmp_path: P
         await again.retraction.sweep()
         assert await again.questions() == [""]
         assert not any("ZEBRA" in query for query in await again.queries())
+
+
+# ---------------------------------------------------------------- the whole program
+
+
+async def test_the_whole_program_keeps_files_and_forgets_what_was_unsent(tmp_path: Path) -> None:
+    home, ready, stop = tmp_path / "home", asyncio.Queue[str](), asyncio.Event()
+    make(home)
+    stale = home / "run" / "attachments"
+    stale.mkdir(mode=0o755)
+    (stale / "from-before").write_text("x")
+    async with LineSimulator().running() as line, LineFiles().running() as files:
+        (home / "config.toml").write_text(
+            f'[channels.line.main]\nagent = "a1"\nchannel_secret = "{line.secret}"\n'
+            f'channel_access_token = "{line.access_token}"\napi_base_url = "{line.url}"\n'
+            f'api_data_base_url = "{files.url}"\nlanguage = "en"\n'
+        )
+        async with open_app(home) as app, asyncio.TaskGroup() as tasks:
+            tasks.create_task(app.serve(stop, port=0, on_ready=ready.put_nowait))
+            url = await ready.get()
+            secret, file = line.text_event(SECRET, USER), file_event(line.text_event("x", USER))
+            files.files[file["message"]["id"]] = File()
+            async with aiohttp.ClientSession() as session:
+                for event in (secret, file):
+                    await post(session, url, line, event)
+                await line.wait_for(2, 40)
+                names = await asyncio.to_thread(listed, stale)
+                await post(session, url, line, unsent(secret))
+                await post(session, url, line, unsent(file, 2))
+            [turn] = await app.store.turns.of_conversation(f"line/main/{USER}", 9)
+            stop.set()
+        assert line.texts_to(USER)[1] == (KEPT,)
+    assert (len(names), "from-before" in names) == (1, False)
+    assert (turn.question, await asyncio.to_thread(listed, stale)) == ("", [])
+
+
+def listed(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+async def post(
+    session: aiohttp.ClientSession, url: str, line: LineSimulator, event: dict[str, Any]
+) -> None:
+    body = line.body(event)
+    address = f"{url}/webhooks/line/main"
+    async with session.post(address, data=body, headers=line.headers(body)) as answer:
+        assert answer.status == 200
