@@ -43,8 +43,8 @@ from gateway.system import SystemClock
 
 log = structlog.get_logger()
 
-MESSAGES = Rates(per_chat_s=1.0, burst=5, overall_per_s=25.0)  # Discord: 5 in 5 s, 50 a second
-COURTESIES = Rates(per_chat_s=1.0, burst=2, overall_per_s=25.0)  # typing and drafts: the rest
+MESSAGES = Rates(per_chat_s=1.0, burst=5, overall_per_s=40.0)  # Discord: 5 in 5 s, 50 a second
+COURTESIES = Rates(per_chat_s=1.0, burst=2, overall_per_s=10.0)  # typing and drafts: the rest
 DRAFT_EVERY_S = 1.5
 NONCE_LIFE = timedelta(minutes=2)  # "a few minutes", read carefully
 CLOCK_SKEW = timedelta(minutes=5)  # between our clock and the one in Discord's ids

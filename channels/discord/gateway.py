@@ -5,6 +5,7 @@ Importing discord.py costs memory and holds the loop; `client.py` does it in a t
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -31,6 +32,9 @@ FATAL = {
     4013: "bad_intents",
     4014: "message_content_intent_off",
 }
+
+# below this level it writes whole frames, texts and our token among them
+logging.getLogger("discord").setLevel(logging.WARNING)
 
 
 class _Edge(aiohttp.ClientError):

@@ -175,7 +175,7 @@ class Reception:
 
     def _load(self) -> Session:
         if self._file is None:
-            return Session()
+            return self._intake.session  # of an earlier run, if there was one
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=Session)
         except FileNotFoundError:

@@ -27,6 +27,7 @@ from tests.simulators.discord import (
     OTHER_ID,
     PERSON_ID,
     DiscordSimulator,
+    Fault,
 )
 from tests.simulators.discord_gateway import RECONNECT
 
@@ -416,3 +417,52 @@ async def test_a_broken_session_file_is_begun_anew(tmp_path: Path, content: str)
     assert here.discord.gateway.identified == 1
     assert (tmp_path / "discord-main.json").stat().st_mode & 0o077 == 0
     assert here.discord.token not in (tmp_path / "discord-main.json").read_text()
+
+
+async def test_through_every_failure_each_question_gets_one_answer_in_order(
+    tmp_path: Path,
+) -> None:
+    faults = [
+        Fault.CLOSE_AFTER, Fault.UNAVAILABLE, Fault.TRUNCATED, Fault.RATE, Fault.CLOSE_BEFORE,
+        Fault.GARBAGE, Fault.SERVER_ERROR, Fault.GLOBAL_RATE, Fault.NO_HISTORY,
+    ]  # fmt: skip
+    chats = [str(800 + n) for n in range(6)]
+    async with world(tmp_path) as here:
+        here.discord.retry_after_s = 0.05
+        for n in range(3):
+            here.discord.faults.extend(faults)
+            for chat in chats:
+                data = here.discord.said(f"{n}", channel_id=chat)
+                await here.discord.send(data)
+                await here.discord.send(data)  # and once more
+            if n % 2:
+                await here.discord.gateway.drop()
+            else:
+                await here.discord.gateway.say(RECONNECT)
+        for chat in chats:
+            await here.discord.wait_for(3, chat)
+        assert set(await here.half.settled()) == {"sent"}
+    for chat in chats:
+        assert here.discord.ours(chat) == ["re: 0", "re: 1", "re: 2"]
+
+
+async def test_a_group_is_answered_only_when_addressed_and_never_bots(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        bot = {"id": OTHER_ID, "username": "b", "bot": True}
+        for data in (
+            here.discord.in_guild("among us"),
+            here.discord.in_guild(""),  # what comes where the content intent is off
+            here.discord.in_guild("@everyone", mention_everyone=True),
+            here.discord.in_guild(f"<@{BOT_ID}> and you?", author=bot, mentions=US),
+            here.discord.in_guild(f"<@{BOT_ID}> hook", webhook_id="1", mentions=US),
+            here.discord.in_guild(f"<@{BOT_ID}> to you", mentions=US),
+        ):
+            await here.discord.send(data)
+        await here.discord.wait_for(1, CHANNEL_ID)
+        mine = here.discord.messages[CHANNEL_ID][-1]
+        assert mine["author"]["id"] == BOT_ID
+        await here.discord.gateway.dispatch("MESSAGE_CREATE", mine | {"guild_id": GUILD_ID})
+        data = here.discord.in_guild("more", type=19, referenced_message=mine)
+        await here.discord.send(data)
+        await here.discord.wait_for(2, CHANNEL_ID)
+    assert here.discord.ours(CHANNEL_ID) == ["re: to you", "re: more"]

@@ -1,6 +1,7 @@
 """Discord's gateway on the wire: sessions that number, keep and replay what they sent."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import zlib
@@ -23,14 +24,13 @@ class Line:
         self._zlib = zlib.compressobj() if is_compressed else None
 
     async def send(self, frame: dict[str, Any]) -> None:
-        if self.socket.closed:
-            return  # what it would have said is replayed
         data = json.dumps(frame)
-        if self._zlib is None:
-            await self.socket.send_str(data)
-        else:
-            raw = self._zlib.compress(data.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH)
-            await self.socket.send_bytes(raw)
+        with contextlib.suppress(ConnectionError):  # what it would have said is replayed
+            if self._zlib is None:
+                await self.socket.send_str(data)
+            else:
+                raw = self._zlib.compress(data.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH)
+                await self.socket.send_bytes(raw)
 
 
 @dataclass
