@@ -42,7 +42,7 @@ from gateway.outbox import OutboxSender
 from gateway.retraction import Retraction
 from gateway.store import Store
 from gateway.surfaces.local import LocalRoute
-from gateway.surfaces.meter import PrometheusMeter
+from gateway.surfaces.meter import LoopLag, PrometheusMeter
 from gateway.system import SystemClock, Uuid7Ids
 from gateway.turn import TurnRunner
 
@@ -97,6 +97,7 @@ class App:
             watching = tasks.create_task(self.watcher.run())
             connections = tasks.create_task(self.channels.run(self.lanes.accept))
             upkeep = tasks.create_task(self._keep_up())
+            lag = tasks.create_task(LoopLag(self.meter, self.clock).run())
             try:
                 await local.start()
                 chosen = self.settings.port if port is None else port
@@ -114,6 +115,7 @@ class App:
                 self.lanes.stop()
                 await asyncio.wait([lanes])  # what they still put is sent before we end
                 self.sender.stop()
+                lag.cancel()
 
     async def _begin(self) -> None:
         """Nothing that a dead process should have wiped is read again."""
