@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from channels.drafts import Drafts
-from channels.pacing import Pacer, Rates
+from channels.pacing import Pacer
 from channels.plain import PlainChannel
 from channels.telegram import parse, render
 from channels.telegram.client import FILE_BYTES_MAX, POLL_S, TelegramClient
@@ -39,10 +39,6 @@ from gateway.interfaces import Accept
 
 log = structlog.get_logger()
 
-PER_CHAT_S = 1.0
-PER_GROUP_S = 3.0  # twenty a minute
-MESSAGES = Rates(per_chat_s=PER_CHAT_S, overall_per_s=25.0)
-DRAFTS = Rates(per_chat_s=PER_CHAT_S, overall_per_s=5.0)  # thirty a second together
 TOKEN = re.compile(r"(\d{1,20}):[A-Za-z0-9_-]+")
 NO_SECRET = Secret("")
 SECRET_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,256}")
@@ -117,9 +113,10 @@ class TelegramChannel(PlainChannel):
             prefix=settings.prefix,
         )
         self._client = TelegramClient(settings.bot_token, settings.api_base_url)
-        self._pacer = Pacer(MESSAGES)
-        self._draft_pacer = Pacer(DRAFTS)
-        self._drafts = Drafts(PER_CHAT_S)
+        self._pacer = Pacer(render.MESSAGES)
+        self._draft_pacer = Pacer(render.DRAFTS)
+        self._typing_pacer = Pacer(render.TYPING)
+        self._drafts = Drafts(render.PER_CHAT_S)
         self._state = ChannelState(LinkState.STARTING)
         self._offset: int | None = None
 
@@ -228,7 +225,7 @@ class TelegramChannel(PlainChannel):
     def reserve(self, conversation: Conversation) -> float:
         """A message a second, in groups twenty a minute; nothing where 429 said to wait."""
         chat = self._chat(conversation)
-        per_chat_s = PER_GROUP_S if chat.startswith("-") else PER_CHAT_S
+        per_chat_s = render.PER_GROUP_S if chat.startswith("-") else render.PER_CHAT_S
         return self._pacer.reserve(chat, self._monotonic(), per_chat_s=per_chat_s)
 
     async def send(self, call: OutboundCall, method: SendMethod) -> SendOutcome:
@@ -243,9 +240,9 @@ class TelegramChannel(PlainChannel):
         return outcome
 
     async def show_typing(self, message: InboundMessage) -> None:
-        """Not while the chat is held: nothing at all may go there. ChannelError."""
-        place = message.conversation
-        if not self._held_s(place):
+        """Not while the chat is held, nor where too many others are shown it. ChannelError."""
+        place, now_s = message.conversation, self._monotonic()
+        if not self._held_s(place) and not self._typing_pacer.reserve(place.id, now_s):
             await self._show(place, self._client.show_typing)
 
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from channels.pacing import Rates
 from channels.text import clean
 from gateway.core.messages import Conversation, Limits, OutboundCall, Unit
 
@@ -17,6 +18,11 @@ LIMITS = Limits(
     max_calls=8,
     typing_every_s=4.0,  # an action is shown for five seconds
 )
+PER_CHAT_S = 1.0
+PER_GROUP_S = 3.0  # twenty a minute
+MESSAGES = Rates(per_chat_s=PER_CHAT_S, overall_per_s=25.0)
+DRAFTS = Rates(per_chat_s=PER_CHAT_S, overall_per_s=5.0)  # thirty a second together
+TYPING = Rates(per_chat_s=PER_CHAT_S, overall_per_s=30.0)  # is no message; a refusal costs a chat
 ALLOWED_UPDATES = ("message",)
 NO_PREVIEW = {"is_disabled": True}
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9_])")

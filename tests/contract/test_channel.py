@@ -17,11 +17,14 @@ import pytest
 
 from channels.discord.channel import DiscordChannel, DiscordSettings
 from channels.line.channel import LineChannel, LineSettings
+from channels.odoolivechat.channel import OdooLiveChatChannel, OdooLiveChatSettings
 from channels.slack.channel import SlackChannel, SlackSettings
+from channels.sockets import Seat
 from channels.telegram.channel import TelegramChannel, TelegramSettings
 from channels.webchat.channel import WebChatChannel
-from channels.webchat.client import Seat
 from channels.webchat.parse import Entry
+from channels.widget import parse as widget_parse
+from channels.widget.channel import WidgetChannel, WidgetSettings
 from gateway.core.messages import (
     Conversation,
     Delivered,
@@ -37,6 +40,7 @@ from gateway.core.secrets import Secret
 from gateway.errors import SignatureError
 from gateway.interfaces import Channel
 from tests.simulators import discord as discord_simulator
+from tests.simulators import livechat as livechat_simulator
 from tests.simulators import slack as slack_simulator
 from tests.simulators import telegram as telegram_simulator
 from tests.simulators.line import Fault, LineSimulator
@@ -211,6 +215,49 @@ async def webchat() -> AsyncIterator[Platform]:
     await channel.close()
 
 
+@asynccontextmanager
+async def widget() -> AsyncIterator[Platform]:
+    channel, seat = WidgetChannel(WidgetSettings("site", "helper", ("https://a.example",))), Seat()
+    channel.hub.join(seat, PERSON)
+    numbers = itertools.count()
+
+    def sealed(text: str, visitor: str) -> tuple[Mapping[str, str], bytes]:
+        return channel.seal(widget_parse.Entry(visitor, f"frame {next(numbers)}", text))
+
+    yield Platform(
+        channel=channel,
+        direct=lambda text: sealed(text, PERSON),
+        in_group=lambda text: sealed(text, "another visitor"),
+        arrived=lambda: [(PERSON, (json.loads(each.text)["text"],)) for each in seat.waiting],
+        rate_limited=lambda _: None,
+        handle=lambda: None,
+    )
+    await channel.close()
+
+
+@asynccontextmanager
+async def odoolivechat() -> AsyncIterator[Platform]:
+    simulator = livechat_simulator.LiveChatSimulator(now=NOW.timestamp)
+    async with simulator.running():
+        settings = OdooLiveChatSettings("shop", "helper", Secret(simulator.secret), simulator.url)
+        channel = OdooLiveChatChannel(settings, lambda: int(NOW.timestamp()) * 10**9)
+
+        def rate_limited(wait_s: float) -> None:
+            simulator.faults.append(livechat_simulator.Fault.RATE)
+            simulator.retry_after = f"{wait_s}"
+
+        yield Platform(
+            channel=channel,
+            direct=lambda text: simulator.signed(simulator.event(text, PERSON)),
+            in_group=lambda text: simulator.signed(simulator.event(text, GROUP)),
+            arrived=lambda: [(each["session_id"], (each["text"],)) for each in simulator.replies],
+            rate_limited=rate_limited,
+            handle=lambda: None,
+        )
+        await channel.close()
+    assert simulator.violations == []
+
+
 @dataclass(frozen=True)
 class Case:
     """A channel's package, how to run it, and what it promises to carry."""
@@ -220,10 +267,11 @@ class Case:
     limits: Limits
     has_platform: bool = True  # our own page: no groups, no rate of somebody else's, no footer
     signs_body: bool = True  # else a secret comes with the body, whatever that is
+    has_people: bool = True  # else a website's visitors, whom nobody knows
 
 
 CASES = [
-    Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200)),
+    Case("channels.line", line, Limits(Unit.UTF16, 5000, 5, 1200, shows_drafts=False)),
     Case(
         "channels.telegram",
         telegram,
@@ -242,11 +290,32 @@ CASES = [
         Limits(Unit.CODE_POINTS, 100_000, 1, 0, has_markdown=True),
         has_platform=False,
     ),
+    Case(
+        "channels.widget",
+        widget,
+        Limits(Unit.CODE_POINTS, 100_000, 1, 0, has_markdown=True),
+        has_platform=False,
+        has_people=False,
+    ),
+    Case(
+        "channels.odoolivechat",
+        odoolivechat,
+        Limits(Unit.CODE_POINTS, 20_000, 1, 1200),
+        has_people=False,
+    ),
 ]
 OF_PLATFORMS = [case for case in CASES if case.has_platform]
 each_channel = pytest.mark.parametrize("case", CASES, ids=[case.package for case in CASES])
 each_platform = pytest.mark.parametrize(
     "case", OF_PLATFORMS, ids=[case.package for case in OF_PLATFORMS]
+)
+OF_PEOPLE = [case for case in OF_PLATFORMS if case.has_people]
+each_with_people = pytest.mark.parametrize(
+    "case", OF_PEOPLE, ids=[case.package for case in OF_PEOPLE]
+)
+OF_WEBSITES = [case for case in CASES if not case.has_people]
+each_website = pytest.mark.parametrize(
+    "case", OF_WEBSITES, ids=[case.package for case in OF_WEBSITES]
 )
 UNITS: dict[Unit, Callable[[str], int]] = {
     Unit.CODE_POINTS: len,
@@ -355,7 +424,7 @@ async def test_rate_limit_waits_as_told(case: Case) -> None:
         )
 
 
-@each_platform
+@each_with_people
 async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
     async with case.platform() as platform:
         [direct] = platform.channel.parse(*platform.direct("hello"), NOW)
@@ -366,6 +435,17 @@ async def test_group_identity_is_only_what_was_signed(case: Case) -> None:
         assert not group.conversation.is_direct
         assert not group.is_addressed
         assert group.sender is None
+
+
+@each_website
+async def test_a_websites_visitor_is_nobody_and_never_direct(case: Case) -> None:
+    async with case.platform() as platform:
+        for signed in (platform.direct("hello"), platform.in_group("hello")):
+            [message] = platform.channel.parse(*signed, NOW)
+            assert message.is_visitor
+            assert message.is_addressed
+            assert not message.conversation.is_direct
+            assert (message.sender, message.account_id) == (None, None)
 
 
 @each_platform

@@ -415,6 +415,24 @@ async def test_a_platform_that_is_down_at_start_is_waited_for(mode: Mode) -> Non
     assert telegram.calls[:4] == ["getMe"] * 4
 
 
+async def test_numbers_that_begin_anew_after_a_quiet_time_are_read(tmp_path: Path) -> None:
+    async with TelegramSimulator().running() as telegram:
+        channel = build(telegram, Mode.POLLING)
+        async with (
+            durable(tmp_path, channel) as half,
+            half.running(),
+            polled(channel, half.lanes.accept),
+        ):
+            await telegram.wait_for_calls("getUpdates", 2)
+            telegram.poll_faults.append(Fault.BAD_GATEWAY)  # the next poll asks without waiting
+            telegram.push(telegram.message("one", USER))
+            await telegram.wait_for_calls("getUpdates", 5)
+            await telegram.wait_for_offset(None)
+            telegram.push(telegram.message("two", OTHER) | {"update_id": 5})
+            await telegram.wait_for(2)
+    assert telegram.texts_to(OTHER) == ["re: two"]
+
+
 async def test_an_odd_update_among_others_stops_none_of_them(tmp_path: Path) -> None:
     async with TelegramSimulator().running() as telegram:
         channel = build(telegram, Mode.POLLING)

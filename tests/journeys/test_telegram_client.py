@@ -384,6 +384,14 @@ async def test_a_draft_is_shown_in_private_chats_only_and_never_too_long(
     assert simulator.calls == []
 
 
+async def test_typing_for_very_many_at_once_is_left_out_for_some(
+    simulator: TelegramSimulator, channel: TelegramChannel
+) -> None:
+    for number in range(100):
+        await channel.show_typing(said(Conversation("telegram", "main", str(number + 1))))
+    assert 30 <= len(simulator.actions) <= 31
+
+
 @pytest.mark.parametrize("fault", [Fault.BLOCKED, Fault.SERVER_ERROR, Fault.GARBAGE, Fault.RATE])
 async def test_typing_that_fails_says_so(
     simulator: TelegramSimulator, channel: TelegramChannel, fault: Fault

@@ -154,10 +154,10 @@ class TelegramSimulator:
                 self.received.clear()
                 await self.received.wait()
 
-    async def wait_for_offset(self, offset: int, timeout_s: float = 20.0) -> None:
+    async def wait_for_offset(self, offset: int | None, timeout_s: float = 20.0) -> None:
         """Until a poll confirms everything before it."""
         async with asyncio.timeout(timeout_s):
-            while (self.offsets[-1:] or [None])[0] != offset:
+            while self.offsets[-1:] != [offset]:
                 self.received.clear()
                 await self.received.wait()
 
