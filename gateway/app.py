@@ -93,11 +93,10 @@ class App:
         async with asyncio.TaskGroup() as tasks:
             lanes = tasks.create_task(self.lanes.run(self.dispatcher.run))
             tasks.create_task(self.sender.run())
-            warm_up = tasks.create_task(self.shelves.warm_up())
             watching = tasks.create_task(self.watcher.run())
             connections = tasks.create_task(self.channels.run(self.lanes.accept))
-            upkeep = tasks.create_task(self._keep_up())
-            lag = tasks.create_task(LoopLag(self.meter, self.clock).run())
+            beside = self.shelves.warm_up(), self._keep_up(), LoopLag(self.meter, self.clock).run()
+            chores = [tasks.create_task(chore) for chore in beside]
             try:
                 await local.start()
                 chosen = self.settings.port if port is None else port
@@ -108,14 +107,13 @@ class App:
                 await asyncio.wait([watching])
                 await runner.cleanup()
                 await local.stop()
-                warm_up.cancel()
-                upkeep.cancel()
+                for chore in chores:
+                    chore.cancel()
                 connections.cancel()
                 await asyncio.wait([connections])
                 self.lanes.stop()
                 await asyncio.wait([lanes])  # what they still put is sent before we end
                 self.sender.stop()
-                lag.cancel()
 
     async def _begin(self) -> None:
         """Nothing that a dead process should have wiped is read again."""
