@@ -241,7 +241,10 @@ class SlackClient:
     async def _response(self, url: str) -> AsyncIterator[aiohttp.ClientResponse]:
         """Our token goes to Slack's hosts alone, and never from one host on to another."""
         opened, target = await self.open(), URL(url)
-        headers = {"Authorization": f"Bearer {self.token.reveal()}"}
+        headers = {
+            "Authorization": f"Bearer {self.token.reveal()}",
+            "Accept-Encoding": "identity",  # so that lengths are those of the file
+        }
         for _ in range(MOST_REDIRECTS + 1):
             if not self._is_slacks(target):
                 raise _unavailable("foreign address")

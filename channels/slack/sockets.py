@@ -35,6 +35,7 @@ class SlackSocket:
     client: SlackClient
     app_token: Secret
     first_pause_s: float = FIRST_PAUSE_S
+    connect_timeout_s: float = 2 * CONNECT_TIMEOUT_S
     state: ChannelState = field(default_factory=lambda: ChannelState(LinkState.STARTING))
     _lost: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
@@ -81,7 +82,7 @@ class SlackSocket:
         socket.connect_to_new_endpoint = self._reconnect
         socket.socket_mode_request_listeners.append(_Listener(take))
         try:
-            async with asyncio.timeout(2 * CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(self.connect_timeout_s):
                 await socket.connect()
             await self._lost.wait()
         except TimeoutError:

@@ -105,7 +105,7 @@ class SlackSimulator:
     file_infos: dict[str, dict[str, Any]] = field(default_factory=dict)
     tokens_seen: list[str | None] = field(default_factory=list)  # with downloads
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
-    says_hello: bool = True
+    handshakes_refused: int = 0  # of the next ones
     acknowledged: list[str] = field(default_factory=list)
     tickets: set[str] = field(default_factory=set)
     url: str = ""
@@ -367,13 +367,14 @@ class SlackSimulator:
 
     async def serve_socket(self, request: web.Request) -> web.StreamResponse:
         ticket = request.query.get("ticket", "")
-        if ticket not in self.tickets:
+        is_good = ticket in self.tickets
+        self.tickets.discard(ticket)  # each opens one connection, or none
+        if not is_good or self.handshakes_refused:
+            self.handshakes_refused -= is_good
             return web.Response(status=408)
-        self.tickets.discard(ticket)  # each opens one connection
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        if self.says_hello:
-            await socket.send_str(json.dumps({"type": "hello", "num_connections": 1}))
+        await socket.send_str(json.dumps({"type": "hello", "num_connections": 1}))
         self.sockets.append(socket)
         self.received.set()
         async for message in socket:
