@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from channels.line.channel import LineSettings
+from channels.odoolivechat.channel import OdooLiveChatSettings
 from channels.slack.channel import SlackSettings
 from channels.telegram.channel import TelegramSettings
+from channels.widget.channel import WidgetSettings
 from gateway import knowledge_config
 from gateway.config import GatewaySettings, load, section
 from gateway.core.limits import KnowledgeLimits
@@ -44,6 +46,8 @@ def documented(path: str) -> dict[str, Any]:
         (LineSettings, "channels.line.main", {"name"}),
         (SlackSettings, "channels.slack.main", {"name"}),
         (TelegramSettings, "channels.telegram.main", {"name"}),
+        (WidgetSettings, "channels.widget.site", {"name"}),
+        (OdooLiveChatSettings, "channels.odoolivechat.shop", {"name"}),
         (ProviderSettings, "providers.openai", set()),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -5,7 +5,9 @@ import msgspec
 from channels.text import clean
 from gateway.core.messages import Limits, OutboundCall, Unit
 
-LIMITS = Limits(Unit.CODE_POINTS, part_units=20_000, parts_per_call=1, footer_units=1_200)
+LIMITS = Limits(
+    Unit.CODE_POINTS, part_units=20_000, parts_per_call=1, footer_units=1_200, shows_drafts=False
+)
 
 
 def body(call: OutboundCall) -> bytes:

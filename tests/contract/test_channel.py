@@ -300,7 +300,7 @@ CASES = [
     Case(
         "channels.odoolivechat",
         odoolivechat,
-        Limits(Unit.CODE_POINTS, 20_000, 1, 1200),
+        Limits(Unit.CODE_POINTS, 20_000, 1, 1200, shows_drafts=False),
         has_people=False,
     ),
 ]
