@@ -15,6 +15,7 @@ from gateway.interfaces import OnDelta
 from gateway.llm.settings import ProviderSettings
 
 log = structlog.get_logger()
+CHECK_TIMEOUT_S = 5.0  # without loading the SDK
 NO_KEY = "none"  # the SDKs insist on one; servers without keys ignore it
 MOST_CONNECTIONS = 1_000
 KEPT_CONNECTIONS = 100
@@ -129,7 +130,8 @@ class Provider:
         try:
             async with self.client(tries_again=False) as client:
                 with self.failures():
-                    await client.models.list()
+                    async with asyncio.timeout(CHECK_TIMEOUT_S):
+                        await client.models.list()
         except LanguageModelError as error:
             status = getattr(error.__cause__, "status_code", None)
             if status in (404, 405):  # a server without such a list; it did answer
