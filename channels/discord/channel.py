@@ -15,7 +15,7 @@ import structlog
 from channels import sealing
 from channels.discord import parse, render
 from channels.discord.client import DiscordClient, Trouble
-from channels.discord.intake import snowflake
+from channels.discord.intake import CLOCK_SKEW, snowflake
 from channels.discord.parse import Reading
 from channels.discord.reception import Pauses, Reception
 from channels.drafts import Drafts
@@ -47,7 +47,6 @@ MESSAGES = Rates(per_chat_s=1.0, burst=5, overall_per_s=40.0)  # Discord: 5 in 5
 COURTESIES = Rates(per_chat_s=1.0, burst=2, overall_per_s=10.0)  # typing and drafts: the rest
 DRAFT_EVERY_S = 1.5
 NONCE_LIFE = timedelta(minutes=2)  # "a few minutes", read carefully
-CLOCK_SKEW = timedelta(minutes=5)  # between our clock and the one in Discord's ids
 MOST_SENT = 10_000  # remembered
 CLOCK, PAUSES = SystemClock(), Pauses()
 NO_HISTORY = 160002  # we may write here but not read, so not reply either

@@ -80,10 +80,10 @@ class DiscordClient:
             rest = self._sdk.Rest(self._api_base_url, self._hold, self._call_timeout_s)
             try:
                 self.bot_id = await rest.login(self._token.reveal())
-            except BaseException:
-                await rest.close()
-                raise
-            self._rest = rest
+                self._rest = rest
+            finally:
+                if self._rest is None:
+                    await rest.close()
 
     async def listen(self, url: str, session_id: str, sequence: int, take: Take) -> None:
         """One connection to the gateway until it ends. Trouble, Ended, and what `take` raises."""

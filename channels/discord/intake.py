@@ -7,7 +7,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from channels.discord.parse import DIRECT, THREADS, Envelope
 MOST_THREADS = 10_000
 MOST_DIRECT_CHATS = 100
 LONGEST_GAP = timedelta(hours=24)  # an answer to older words would only surprise
+CLOCK_SKEW = timedelta(minutes=5)  # between our clock and the one in Discord's ids
 _EPOCH_MS = 1_420_070_400_000  # of Discord's ids
 _TIME_SHIFT = 22
 
@@ -119,6 +120,11 @@ class Intake:
             chats = (*others, written.channel_id)[-MOST_DIRECT_CHATS:]
             self.session = replace(self.session, direct_chats=chats)
 
+    def began(self, now: datetime) -> None:
+        """Before the first message: what is missed from here on can be looked up later."""
+        if not self.session.seen_id:
+            self.session = replace(self.session, seen_id=snowflake(now - CLOCK_SKEW))
+
     def unclear(self, frame: Envelope) -> str | None:
         """The channel to ask the platform about before this message can be read."""
         written = _written(frame)
@@ -191,12 +197,6 @@ def snowflake(at: datetime) -> str:
     """The least id that Discord gives at a time."""
     milliseconds = int(at.timestamp() * 1000) - _EPOCH_MS
     return str(max(0, milliseconds) << _TIME_SHIFT)
-
-
-def time_of(snowflake_id: str) -> datetime:
-    """When Discord gave an id."""
-    milliseconds = (_number(snowflake_id) >> _TIME_SHIFT) + _EPOCH_MS
-    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
 
 
 def _written(frame: Envelope) -> _Written | None:

@@ -130,6 +130,7 @@ class Reception:
         await self._pass_on(frame, payload)
         await self._look_back(self._intake.missed(frame, self._clock.now()))
         self._intake.taken(frame)
+        self._intake.began(self._clock.now())
         if frame.t == "READY" or self._clock.monotonic() - self._saved_at_s >= SAVED_EVERY_S:
             await self._save()
 

@@ -248,6 +248,21 @@ async def test_what_a_lost_session_missed_is_looked_up_once(tmp_path: Path) -> N
     assert simulator.violations == []
 
 
+async def test_the_first_words_of_a_channel_are_looked_up_too(tmp_path: Path) -> None:
+    """A session that ended before it brought a single message."""
+    simulator = DiscordSimulator()
+    async with simulator.running():
+        async with again(tmp_path, simulator):
+            await simulator.gateway.wait_for_up(1)
+        simulator.gateway.forget()
+        data = await simulator.send(simulator.in_guild("/ask one"))
+        place = {"id": CHANNEL_ID, "type": 0, "last_message_id": data["id"]}
+        simulator.gateway.guilds = [{"id": GUILD_ID, "channels": [place]}]
+        async with again(tmp_path, simulator):
+            await simulator.wait_for(1, CHANNEL_ID)
+    assert simulator.ours(CHANNEL_ID) == ["re: one"]
+
+
 async def test_a_session_that_cannot_be_resumed_is_begun_anew(tmp_path: Path) -> None:
     async with world(tmp_path) as here:
         here.discord.gateway.forget()
