@@ -12,15 +12,17 @@ from channels.webchat.channel import WebChatChannel
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
 from gateway.app_operations import Operations, linking_of
+from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
-from gateway.interfaces import Channel, Clock, Meter
+from gateway.interfaces import Clock
 from gateway.surfaces import http
 from gateway.surfaces.chat_socket import ChatSockets
 from gateway.surfaces.health import Health
 from gateway.surfaces.line_link import LinkPages
+from gateway.surfaces.meter import PrometheusMeter
 from gateway.surfaces.pages import Pages
 from gateway.surfaces.rpc import Rpc
 from gateway.surfaces.session import HttpCallers
@@ -35,7 +37,6 @@ SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken request
 SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
 UNSETTLED = ("unknown", "dead")
-MOST_COUNTED = 1_000
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -49,11 +50,11 @@ class WebParts:
     shelves: Shelves
     operations: Operations
     sign_in: SignIn
-    channels: Mapping[tuple[str, str], Channel]
+    channels: ChannelSet
     web_chat: WebChatChannel
     lanes: InboxLanes
     clock: Clock
-    meter: Meter
+    meter: PrometheusMeter
 
 
 def build_application(parts: WebParts) -> web.Application:
@@ -70,7 +71,7 @@ def build_application(parts: WebParts) -> web.Application:
         Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
         Uploads(callers, _files(parts)),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
-        Health(callers, _Figures(parts)),
+        Health(callers, _Figures(parts), parts.meter.registry, parts.channels.states),
         Pages(callers),
         LinkPages(parts.channels, callers, linking_of(parts.shelves.store, parts.clock)),
         WidgetPages(door),
@@ -100,13 +101,14 @@ class _Figures:
     def __init__(self, parts: WebParts) -> None:
         self._parts = parts
 
-    async def __call__(self) -> dict[str, dict[str, float]]:
+    async def __call__(self) -> dict[str, Mapping[str, float]]:
         store = self._parts.shelves.store
-        unsettled = await store.outbox.listed(UNSETTLED, MOST_COUNTED)
-        states = [row["state"] for row in unsettled]
+        depths = await store.maintenance.depths(self._parts.clock.now())
+        owed = depths["outbox_calls"]
         return {
+            **depths,
             "jobs_waiting": dict(await store.jobs.waiting()),
-            "outbox_unsettled": {state: states.count(state) for state in UNSETTLED},
+            "outbox_unsettled": {state: owed.get(state, 0.0) for state in UNSETTLED},
             "chat_seats": {"webchat": len(self._parts.web_chat.hub)},
         }
 

@@ -1,23 +1,27 @@
 """Upkeep: optimising the index after deletions, emptying removed collections, checking files."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import structlog
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from gateway.core.matching import TOKENISER_VERSION, index_tokens
 from gateway.errors import StoreError
 from gateway.store import counters, fulltext
 from gateway.store.database import Database
+from gateway.store.json_text import json_list
 from gateway.store.removal import forget_collection, source_left
 from gateway.store.sources import SqliteSources
-from gateway.store.statements import Statement, raw
+from gateway.store.statements import Statement, in_texts, literal, raw
+from gateway.store.tables.inbox import inbox, outbox
 from gateway.store.tables.library import passages
+from gateway.store.values import micros
 
 _log = structlog.get_logger()
+MICROS = 1_000_000
 
 _OUTDATED = Statement(
     select(passages.c.id).where(passages.c.tokeniser != bindparam("version")).limit(1)
@@ -29,6 +33,21 @@ _RENEWED = Statement(
     .values(tokeniser=bindparam("version"))
 )
 _COUNT = "SELECT count(*) FROM passages"
+_OPEN = Statement(  # state, lanes, messages, oldest; rows that are done have left the index
+    select(
+        inbox.c.state,
+        func.count(inbox.c.lane.distinct()),
+        func.count(),
+        func.min(inbox.c.received_at),
+    )
+    .where(inbox.c.state != literal("done"))
+    .group_by(inbox.c.state)
+)
+_UNSETTLED = Statement(
+    select(outbox.c.state, func.count())
+    .where(in_texts(outbox.c.state, "states"))
+    .group_by(outbox.c.state)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,20 @@ class Maintenance:
         _log.info("index_rebuild", tokeniser=version)
         await self._knowledge.write(_rebuild)
         return True
+
+    async def depths(self, now: datetime) -> Mapping[str, Mapping[str, float]]:
+        """What is under way, as figures: lanes, messages and calls by state, the oldest's age."""
+        states = json_list(["pending", "sending", "unknown", "dead"])
+        opened = await self._inbox.read(_OPEN.all)
+        owed = await self._inbox.read(lambda c: _UNSETTLED.all(c, states=states))
+        return {
+            "lanes": {row[0]: float(row[1]) for row in opened},
+            "messages": {row[0]: float(row[2]) for row in opened},
+            "oldest_message_seconds": {
+                row[0]: max(0.0, (micros(now) - row[3]) / MICROS) for row in opened
+            },
+            "outbox_calls": {row[0]: float(row[1]) for row in owed},
+        }
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, one sentence each; empty when all is well."""

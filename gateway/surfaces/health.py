@@ -1,28 +1,39 @@
 """GET /healthz, /readyz, /metrics: whether we live, whether we can work, and figures."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from gateway.core.messages import ChannelState, LinkState
 from gateway.errors import NotFoundError
 from gateway.surfaces.http import json_response
 from gateway.surfaces.session import HttpCallers
 
 # figure name -> label value ("" where there is none) -> figure; never a person's or file's name
 Figures = Callable[[], Awaitable[Mapping[str, Mapping[str, float]]]]
+States = Callable[[], Mapping[tuple[str, str], ChannelState]]  # by (platform, account name)
 
 
 class Health:
     """For whoever runs the machine; /readyz and /metrics from here or with a token only."""
 
-    def __init__(self, callers: HttpCallers, figures: Figures) -> None:
+    def __init__(
+        self, callers: HttpCallers, figures: Figures, registry: CollectorRegistry, states: States
+    ) -> None:
         """`figures` reads the store, so that it also proves that the store can be read."""
         self._callers = callers
         self._figures = figures
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
+        self._states = states
+        self._registry = registry
         self._gauges: dict[str, Gauge] = {}
+        self._channels = Gauge(
+            "shutten_channels",
+            "Accounts of a platform by the state of their connection.",
+            ["channel", "state"],
+            registry=registry,
+        )
 
     def routes(self) -> tuple[web.RouteDef, ...]:
         """The three routes."""
@@ -37,10 +48,16 @@ class Health:
         return json_response({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
-        """The store can be read; StoreError otherwise."""
+        """The store can be read; StoreError otherwise. A channel that is down is shown, and does
+        not count: the others work, and a restart would not help. With `?strict=1` it is 503.
+        """
         await self._check(request)
         await self._figures()
-        return json_response({"status": "ready"})
+        channels = self._by_platform()
+        is_down = any(LinkState.DOWN in states for states in channels.values())
+        is_refused = is_down and request.query.get("strict") == "1"
+        told = {"status": "degraded" if is_down else "ready", "channels": channels}
+        return json_response(told, status=503 if is_refused else 200)
 
     async def metrics(self, request: web.Request) -> web.Response:
         """The figures in Prometheus' text form."""
@@ -50,13 +67,29 @@ class Health:
             gauge.clear()
             for label, value in values.items():
                 gauge.labels(label).set(value)
+        self._channels.clear()
+        for platform, states in self._by_platform().items():
+            for state, count in states.items():
+                self._channels.labels(platform, state).set(count)
         body = generate_latest(self._registry)
         return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
+
+    def _by_platform(self) -> dict[str, dict[str, int]]:
+        """How many accounts of each platform are in each state; names would tell too much."""
+        counted: dict[str, Counter[str]] = {}
+        for (platform, _), state in sorted(self._states().items(), key=lambda item: item[0]):
+            counted.setdefault(platform, Counter())[state.state.value] += 1
+        return {platform: dict(states) for platform, states in counted.items()}
 
     def _gauge(self, name: str) -> Gauge:
         if name not in self._gauges:
             what = name.replace("_", " ")
-            self._gauges[name] = Gauge(f"shutten_{name}", what, ["kind"], registry=self._registry)
+            self._gauges[name] = Gauge(
+                f"shutten_{name}",
+                f"{what[0].upper()}{what[1:]}.",
+                ["kind"],
+                registry=self._registry,
+            )
         return self._gauges[name]
 
     async def _check(self, request: web.Request) -> None:
