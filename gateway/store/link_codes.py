@@ -96,6 +96,7 @@ _OUTCOME = Statement(
 )
 _REMEMBER = Statement(insert(link_turns), columns=[column.name for column in link_turns.c])
 CODE, NONCE = "code", "nonce"
+CREATED = {CODE: "link_code_created", NONCE: "link_nonce_created"}
 
 
 class SqliteLinkCodes:
@@ -122,7 +123,7 @@ class SqliteLinkCodes:
                 created_at=micros(secret.created_at),
                 expires_at=micros(secret.expires_at),
             )
-            tell(connection, f"link_{secret.kind}_created", secret.created_at, secret.account_id)
+            tell(connection, CREATED[secret.kind], secret.created_at, secret.account_id)
 
         await self._database.write(unit)
 

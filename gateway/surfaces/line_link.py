@@ -46,7 +46,7 @@ class LinkPages:
         return web.Response(body=self._page, content_type="text/html", charset="utf-8")
 
     async def go(self, request: web.Request) -> web.Response:
-        """Where to go on, with a nonce of this session's account; only from our own page."""
+        """Where to go on, with a nonce of the signed-in account; only from our own page."""
         caller, account = await self._callers.person(request, "page")
         if caller.session_secret is None:  # a program has nobody who looked at what is linked
             raise NotSignedInError
