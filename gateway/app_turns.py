@@ -19,8 +19,10 @@ from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
 from gateway.interfaces import Clock, Ids, LanguageModels, Meter
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.operations.ask import Answer, AskAnswer, Question
-from gateway.outbox import OutboxSender, SendingOptions
+from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
+from gateway.rechecking import Rechecking
+from gateway.sending import SendingOptions
 from gateway.turn import Asked, TurnRunner, TurnSettings
 
 
@@ -43,7 +45,9 @@ class TurnParts:
 def build_sender(parts: TurnParts) -> OutboxSender:
     """The durable way out; a channel that was removed still sends what its turns began."""
     store, channels = parts.shelves.store, parts.channels
-    options = SendingOptions(using=channels.using, meter=parts.meter)
+    language = parts.settings.language
+    recheck = Rechecking(store.turns, parts.files, parts.scopes, store.passages, language)
+    options = SendingOptions(using=channels.using, recheck=recheck, meter=parts.meter)
     return OutboxSender(store.outbox, store.inbox, channels.outgoing, parts.clock, options)
 
 

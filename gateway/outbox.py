@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -28,43 +26,18 @@ from gateway.core.messages import (
 )
 from gateway.core.owed import final_frame, owed_calls
 from gateway.errors import ChannelError, GatewayError, NotFoundError, StoreError
-from gateway.interfaces import Channel, Clock, DueCall, Inbox, Meter, Outbox
-from gateway.metering import SILENT
+from gateway.interfaces import Channel, Clock, DueCall, Inbox, Outbox
+from gateway.sending import SendingOptions
 
 log = structlog.get_logger()
 
 Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
-Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
-Using = Callable[[Channel], AbstractContextManager[None]]
 MOST_REMEMBERED = 10_000  # unsent calls of an earlier process
 MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
+WAITED = timedelta(seconds=5)  # what is sent later than that is looked at once more
 LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)  # a message can be edited for as long as it is there
-
-
-def _unwatched(_: str) -> None:
-    """No one looks at the state changes."""
-
-
-def _not_counted(_: Channel) -> AbstractContextManager[None]:
-    """Channels stay as they are."""
-    return nullcontext()
-
-
-@dataclass(frozen=True, slots=True)
-class SendingOptions:
-    """How hard a call is tried, and who watches."""
-
-    worker: str = "gateway"  # who claims; a second gateway has another name
-    concurrency: int = 64  # calls of one channel on their way at the same time
-    attempts: int = 12  # with the pauses below: about a quarter of an hour
-    first_pause_s: float = 1.0
-    longest_pause_s: float = 300.0
-    call_timeout_s: float = 60.0  # above every client's own deadline; a hang is then in doubt
-    poll_s: float = 15.0  # rows nobody told us of: postponed by an earlier process
-    using: Using = _not_counted  # holds a channel open while a call goes out through it
-    checkpoint: Checkpoint = _unwatched
-    meter: Meter = SILENT
+AS_USUAL = SendingOptions()
 
 
 class OutboxSender:
@@ -76,7 +49,7 @@ class OutboxSender:
         inbox: Inbox,
         channels: Channels,
         clock: Clock,
-        options: SendingOptions = SendingOptions(),
+        options: SendingOptions = AS_USUAL,
     ) -> None:
         self._outbox = outbox
         self._inbox = inbox
@@ -184,16 +157,20 @@ class OutboxSender:
             tried = await self._attempt(due)
             if tried is not None:
                 await self._record(due, *tried)
+        except StoreError as error:  # of the second look: nothing was sent, the claim runs out
+            log.warning("call not looked at", call_id=due.call.id, code=error.code)
         finally:
             self._queues.ended(due)
             self._wake.set()
 
     async def _attempt(self, due: DueCall) -> tuple[SendOutcome, SendMethod | None] | None:
         """None: nothing was written to a socket, and the claim runs out by itself."""
-        call = due.call
-        channel = self._channel(call.conversation)
+        channel = self._channel(due.call.conversation)
         if channel is None:
             return Refused("channel is not configured"), None
+        call = await self._as_it_may_go(due.call)
+        if call is None:
+            return Refused("not readable any more"), None
         # what went out by a one-time handle is only ever due again when it was not accepted
         repeat = due.method if due.method in IDEMPOTENT else None
         method = repeat or channel.method(call, self._clock.now())
@@ -208,6 +185,11 @@ class OutboxSender:
         self._checkpoint("sending")
         with self._options.using(channel):
             return await self._call(channel, call, method), method
+
+    async def _as_it_may_go(self, call: OutboundCall) -> OutboundCall | None:
+        if self._clock.now() - call.created_at <= WAITED:
+            return call
+        return await self._options.recheck(call)
 
     async def _hold(self, due: DueCall, wait_s: float) -> None:
         """Not yet, by the platform's rates; nothing was tried, so nothing counts."""

@@ -10,7 +10,8 @@ from typing import Any
 from gateway.core.messages import Reply
 from gateway.inbox import InboxLanes, LaneOptions, RunTurn
 from gateway.interfaces import Channel, Claimed
-from gateway.outbox import OutboxSender, SendingOptions
+from gateway.outbox import OutboxSender
+from gateway.sending import SendingOptions
 from gateway.store.database import Database
 from gateway.store.inbox import SqliteInbox
 from gateway.store.outbox import SqliteOutbox

@@ -179,7 +179,7 @@ class Sweep:
         count = self.messages // (self.chats * len(self.platforms.names))
         texts = self.said.setdefault((name, chat), [])
         for number in range(count):
-            await self._until_due(number / count)
+            await self._until_due((number + self.chance.random()) / count)
             text = f"m{chat * 1000 + number}"
             texts.append(text)
             if name == "discord":

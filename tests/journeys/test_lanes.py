@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -251,6 +252,48 @@ async def test_a_turn_longer_than_its_lease_is_not_taken_over(tmp_path: Path) ->
             await channel.until(lambda: channel.texts() == ["re: long"])
 
 
+async def test_what_could_not_be_stored_is_taken_when_it_comes_again(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with durable(tmp_path, channel) as world:
+        disk = FullDisk(world, refusals=1)
+        disk.is_refusing_new_ones = True
+        channels = {("fake", "main"): channel}
+        world.lanes = InboxLanes(disk, world.sender, channels, RealClock(), RealIds(), FAST_LANES)
+        with pytest.raises(StoreError):
+            await world.lanes.accept([said("hello", 1)])
+        async with world.running():
+            assert await world.lanes.accept([said("hello", 1)]) == ["new"]
+            await channel.until(lambda: channel.texts() == ["re: hello"])
+
+
+async def test_a_person_in_two_chats_at_once_gets_each_answer_where_it_was_asked(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    group = Conversation("fake", "main", "group/thread", parent_id="group")
+    begun, is_free = asyncio.Event(), asyncio.Event()
+    async with durable(tmp_path, channel) as world:
+
+        async def turn(claimed: Claimed, at: Channel) -> None:
+            if claimed.message.text == "private":
+                begun.set()
+                await is_free.wait()
+            await world.echo(claimed, at)
+
+        async with world.running(turn):
+            await world.lanes.accept([said("private", 1)])
+            await begun.wait()
+            await world.lanes.accept([said("public", 2, conversation=group)])
+            await channel.until(lambda: len(channel.sent) == 1)
+            is_free.set()
+            await channel.until(lambda: len(channel.sent) == 2)
+    assert [(chat, parts) for chat, parts, _ in channel.sent] == [
+        ("group/thread", ("re: public",)),
+        ("c1", ("re: private",)),
+    ]
+    assert [call.conversation.is_direct for call in channel.calls] == [False, True]
+
+
 # ---------------------------------------------------------------- failures
 
 FAILURES: list[tuple[str, BaseException, str]] = [
@@ -396,9 +439,17 @@ class FullDisk:
     def __init__(self, world: Durable, refusals: int) -> None:
         self._inbox = world.inbox
         self.refusals = refusals
-        self.put, self.recover, self.purge = world.inbox.put, world.inbox.recover, world.inbox.purge
+        self.is_refusing_new_ones = False
+        self.recover, self.purge = world.inbox.recover, world.inbox.purge
         self.answered, self.shown = world.inbox.answered, world.inbox.shown
         self.renew, self.retract = world.inbox.renew, world.inbox.retract
+
+    async def put(
+        self, rows: Sequence[tuple[str, InboundMessage]], lane_limit: int
+    ) -> Sequence[str]:
+        if self.is_refusing_new_ones:
+            self._refuse()
+        return await self._inbox.put(rows, lane_limit)
 
     def _refuse(self) -> None:
         if self.refusals:

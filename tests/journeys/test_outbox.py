@@ -12,6 +12,7 @@ from gateway.core.messages import (
     CitationView,
     Conversation,
     Delivered,
+    OutboundCall,
     OutcomeUnknown,
     Refused,
     Reply,
@@ -20,6 +21,7 @@ from gateway.core.messages import (
     SendOutcome,
     TryOtherMethod,
 )
+from gateway.core.owed import owed_calls
 from gateway.errors import ChannelError, StoreError
 from gateway.outbox import OutboxSender
 from tests.fakes.channels import FakeChannel, said
@@ -230,6 +232,32 @@ async def test_a_dead_letter_put_back_goes_out_when_somebody_tells(tmp_path: Pat
         world.sender.wake()
         await channel.until(lambda: len(channel.sent) == 2)
         assert await world.settled() == ["sent"]
+
+
+async def test_what_waited_is_looked_at_once_more_and_what_goes_at_once_is_not(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel(parts_per_call=1)
+    looked: list[str] = []
+
+    async def recheck(call: OutboundCall) -> OutboundCall | None:
+        looked.extend(call.parts)
+        return dataclasses.replace(call, parts=("sorry",)) if call.seq == 0 else None
+
+    sending = dataclasses.replace(FAST_SENDING, recheck=recheck)
+    async with durable(tmp_path, channel, sending=sending) as world:
+        old = RealClock().now() - timedelta(minutes=1)
+        await world.inbox.put([("row", said("q", 1))], 20)
+        reply = Reply("row", ("1", "2"), "")
+        calls = owed_calls("row", said("q", 1), reply, channel.limits, old)
+        await world.inbox.answered("row", calls, old)
+        async with world.running():
+            await world.lanes.accept([said("new", 2, "c2")])
+            assert await world.settled() == ["sent", "dead", "sent"]
+        assert (await world.states())[1][1] == "not readable any more"
+    assert channel.texts("c1") == ["sorry"]
+    assert channel.texts("c2") == ["re: new"]
+    assert looked == ["1", "2"]
 
 
 # ---------------------------------------------------------------- previews

@@ -9,7 +9,15 @@ import pytest
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.catalogue import text
-from gateway.core.access import Account, Agent, Collection, Grant, Role, SubjectKind
+from gateway.core.access import (
+    Account,
+    Agent,
+    Collection,
+    Grant,
+    Role,
+    Sensitivity,
+    SubjectKind,
+)
 from gateway.core.agents import AgentSettings, AnswerMode
 from gateway.core.audit import AccessAction
 from gateway.core.calibration import Calibration, Logistic
@@ -22,6 +30,7 @@ from gateway.knowledge.search import Search
 from gateway.llm.registry import ModelRegistry
 from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
+from gateway.rechecking import Rechecking
 from gateway.store import Store, open_store
 from gateway.turn import TurnRunner
 from tests.contract.world import World
@@ -159,6 +168,42 @@ async def test_a_document_deleted_in_mid_turn_stops_the_reply(house: House) -> N
 
     house.model = ScriptedModel([step])
     assert await house.ask() == text("chat.no_passage", "zh-TW")
+
+
+@pytest.mark.parametrize("loss", ["nothing", "the grant", "the link", "the account", "the group"])
+async def test_a_reply_that_waited_is_sent_only_to_who_may_still_read_it(
+    house: House, loss: str
+) -> None:
+    house.model = ScriptedModel([Draft("七日。[1]")])
+    turn_id, store, now = RealIds().new(), house.store, house.world.clock.now()
+    await store.inbox.put([(turn_id, said(QUESTION, 1, agent_id="a1"))], 20)
+    [claimed] = await store.inbox.claim("t", now, now, 1)
+    await house.runner.run(claimed, house.channel)
+    [due] = await store.outbox.claim("t", now, now, 9)
+    call = due.call
+    if loss == "the grant":
+        await house.share()
+    elif loss == "the link":
+        assert claimed.message.sender is not None
+        await store.links.remove(claimed.message.sender)
+    elif loss == "the account":
+        await store.accounts.put(replace(house.person, is_active=False))
+    elif loss == "the group":  # the chat is no longer 1:1 and the document is personal
+        secret = await store.collections.find(house.handbook.id)
+        assert secret is not None
+        personal = replace(secret, sensitivity=Sensitivity.PERSONAL)
+        await store.collections.replace(personal, version=secret.version)
+        call = replace(call, conversation=replace(call.conversation, is_direct=False))
+    scopes = ScopeService(store.accounts, store.links, store.grants)
+    look = Rechecking(store.turns, house.files, scopes, store.passages)
+    seen = await look(call)
+    assert seen is not None
+    if loss == "nothing":
+        assert seen == call
+        return
+    assert seen.parts == (text("chat.no_passage", "zh-TW"),)
+    assert (seen.id, seen.reply_handle) == (call.id, call.reply_handle)
+    assert await look(replace(call, seq=1)) is None  # nothing of the rest either
 
 
 async def test_history_follows_deletions_and_stays_in_its_chat(house: House) -> None:

@@ -1,0 +1,63 @@
+"""Looks once more at a reply that waited: whether whoever reads it there may still do so."""
+
+import dataclasses
+
+from gateway.catalogue import DEFAULT_LANGUAGE, text
+from gateway.core.access import AgentSide, Audience, AudienceKind
+from gateway.core.answering import NO_PASSAGE
+from gateway.core.asking import reply_language
+from gateway.core.messages import Conversation, InboundMessage, OutboundCall, Reply, Sender
+from gateway.core.owed import final_frame
+from gateway.core.turns import TurnRecord
+from gateway.interfaces import AgentFiles, PassageIndex, Scopes, Turns
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rechecking:
+    """Finds the turn behind a call and asks the store as it is now (DESIGN section 4, 2)."""
+
+    turns: Turns
+    agents: AgentFiles
+    scopes: Scopes
+    passages: PassageIndex
+    language: str = DEFAULT_LANGUAGE
+
+    async def __call__(self, call: OutboundCall) -> OutboundCall | None:
+        """The call as it may go: as it is, with a sentence instead, or None for the rest of it."""
+        turn = await self.turns.find(call.turn_id)
+        if turn is None or not turn.citations or await self._may_read(turn, call.conversation):
+            return call
+        if call.seq > 0:
+            return None
+        sentence = text(NO_PASSAGE, reply_language(None, None, turn.question, self.language))
+        extra = call.extra and final_frame(Reply(call.turn_id, (sentence,), sentence))
+        return dataclasses.replace(call, parts=(sentence,), extra=extra)
+
+    async def _may_read(self, turn: TurnRecord, place: Conversation) -> bool:
+        """Whether all that the model was shown may still be read where the reply goes."""
+        audience = await self._audience(turn, place)
+        scope = await self.scopes.scope(audience, await self._side(turn.agent_id))
+        ids = {each.passage_id for each in turn.citations}
+        return len(await self.passages.load(scope, sorted(ids))) == len(ids)
+
+    async def _audience(self, turn: TurnRecord, place: Conversation) -> Audience:
+        prefix = f"{place.channel}/{place.account_name}/"
+        sender = None
+        if turn.sender is not None and turn.sender.startswith(prefix):
+            sender = Sender(place.channel, place.account_name, turn.sender.removeprefix(prefix))
+        asked = InboundMessage(
+            conversation=place,
+            delivery_id="",
+            message_key="",
+            text="",
+            received_at=turn.asked_at,
+            sender=sender,
+            account_id=turn.account_id if turn.audience is AudienceKind.WEBCHAT else None,
+            agent_id=turn.agent_id,
+            is_visitor=turn.audience is AudienceKind.VISITOR,
+        )
+        return await self.scopes.audience(asked)
+
+    async def _side(self, agent_id: str | None) -> AgentSide | None:
+        agent = await self.agents.load(agent_id) if agent_id is not None else None
+        return agent.side if agent is not None else None
