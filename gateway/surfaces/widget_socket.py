@@ -34,12 +34,21 @@ OVER = 4401  # our own close code: the token holds no more, come back without it
 class WidgetSockets:
     """Takes visitors' questions into the inbox; answers reach a socket by the channel's hub."""
 
-    def __init__(self, door: WidgetDoor, accept: Accept, key: bytes, clock: Clock) -> None:
+    def __init__(
+        self,
+        door: WidgetDoor,
+        accept: Accept,
+        key: bytes,
+        clock: Clock,
+        *,
+        hello_within_s: float = HELLO_WITHIN_S,
+    ) -> None:
         """`key` vouches for visitors; it is of the home, so that they outlast a restart."""
         self._door = door
         self._accept = accept
         self._key = key
         self._clock = clock
+        self._hello_within_s = hello_within_s
         self._open: Counter[str] = Counter()  # sockets of each widget
         self._open_of: Counter[str] = Counter()  # sockets of each address
         self._seats: set[Seat] = set()
@@ -93,7 +102,7 @@ class WidgetSockets:
         async with asyncio.TaskGroup() as tasks:
             writer = tasks.create_task(self._write(talk))
             try:
-                async with asyncio.timeout(HELLO_WITHIN_S) as waiting:
+                async with asyncio.timeout(self._hello_within_s) as waiting:
                     async for message in talk.socket:
                         await self._one(talk, message)
                         if talk.visitor is not None:

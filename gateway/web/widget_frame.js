@@ -82,6 +82,7 @@ function draft(found, text) {
 function finish(found, text, citations) {
   found.isDone = true;
   found.root.classList.remove("waiting");
+  found.root.removeAttribute("aria-busy"); // now it is read out, once
   replace(found.body, render(text, [], null), sources(citations));
 }
 
@@ -108,7 +109,7 @@ function question(text) {
 function bubble() {
   const dots = el("p", { class: "dots" }, el("i"), el("i"), el("i"), el("span", { class: "unseen" }, t("thinking")));
   const body = el("div", { class: "body" }, dots);
-  const root = el("article", { class: "message answer waiting", "aria-label": t("answer") }, body);
+  const root = el("article", { class: "message answer waiting", "aria-label": t("answer"), "aria-busy": "true" }, body);
   log.append(root);
   return { root, body, text: "", isDone: false };
 }
