@@ -26,7 +26,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 def insert(name: str, then: Callable[[], object] = lambda: None) -> Callable[[Connection], str]:
     def unit(connection: Connection) -> str:
-        raw(connection).execute("INSERT INTO dedupe VALUES (?, '', 0)", (name,))
+        raw(connection).execute("INSERT INTO dedupe (account, key, at) VALUES (?, '', 0)", (name,))
         then()
         return name
 

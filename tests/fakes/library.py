@@ -233,6 +233,11 @@ class FakeTurns:
     async def conversations(self, account_id: str, limit: int) -> Sequence[TurnRecord]:
         return []
 
+    async def forget_questions(self, turn_ids: Sequence[str]) -> None:
+        for turn_id in turn_ids:
+            if turn_id in self.office.records:
+                await self.record(replace(self.office.records[turn_id], question=""))
+
 
 @dataclass
 class FakeReplies:
