@@ -32,7 +32,7 @@ class DownloadLimits:
     sender_bytes: int = 100 * MEBIBYTE
     total_bytes: int = 1024 * MEBIBYTE
     total_s: float = 60.0  # of one file
-    at_once: int = 8
+    at_once: int = 32  # a slow one holds up no more than its own place
 
 
 class Refusal(StrEnum):
