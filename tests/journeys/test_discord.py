@@ -253,7 +253,7 @@ async def test_the_first_words_of_a_channel_are_looked_up_too(tmp_path: Path) ->
     simulator = DiscordSimulator()
     async with simulator.running():
         async with again(tmp_path, simulator):
-            await simulator.gateway.wait_for_up(1)
+            await until((tmp_path / "discord-main.json").exists)
         simulator.gateway.forget()
         data = await simulator.send(simulator.in_guild("/ask one"))
         place = {"id": CHANNEL_ID, "type": 0, "last_message_id": data["id"]}
