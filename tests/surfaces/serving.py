@@ -123,9 +123,11 @@ class World:
 
 
 @asynccontextmanager
-async def serving(template: Path, home: Path) -> AsyncIterator[World]:
-    """Serve a copy of the template home until the block ends."""
+async def serving(template: Path, home: Path, *, config: str = "") -> AsyncIterator[World]:
+    """Serve a copy of the template home, with more settings, until the block ends."""
     shutil.copytree(template, home)
+    with (home / "config.toml").open("a", encoding="utf-8") as file:
+        file.write(config)
     made = json.loads((home / PASSWORDS).read_text("utf-8"))
     stop = asyncio.Event()
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
