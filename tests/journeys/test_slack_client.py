@@ -411,6 +411,14 @@ async def test_what_is_not_the_file_is_refused(
     assert refused.value.code == "attachment_unavailable"
 
 
+async def test_our_token_is_not_taken_from_one_host_on_to_another(
+    simulator: SlackSimulator, channel: SlackChannel
+) -> None:
+    simulator.files["/files/a.pdf"] = RemoteFile(b"", location="https://files.slack.com/a.pdf")
+    with pytest.raises(ChannelError, match="another host"):
+        await fetched(channel, attachment(f"{simulator.url}/files/a.pdf"))
+
+
 FOREIGN = [
     "http://169.254.169.254/latest/meta-data",
     "http://files.slack.com/x",
@@ -432,7 +440,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("url", FOREIGN)
 async def test_our_token_goes_to_slacks_hosts_alone(channel: SlackChannel, url: str) -> None:
-    with pytest.raises(ChannelError) as refused:
+    with pytest.raises(ChannelError, match="foreign address|ValueError") as refused:
         await fetched(channel, attachment(url))
     assert refused.value.code == "attachment_unavailable"
 
