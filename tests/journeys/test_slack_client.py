@@ -440,7 +440,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("url", FOREIGN)
 async def test_our_token_goes_to_slacks_hosts_alone(channel: SlackChannel, url: str) -> None:
-    with pytest.raises(ChannelError, match="foreign address|ValueError") as refused:
+    with pytest.raises(ChannelError, match=r"foreign address|ValueError") as refused:
         await fetched(channel, attachment(url))
     assert refused.value.code == "attachment_unavailable"
 
