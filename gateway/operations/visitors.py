@@ -1,13 +1,13 @@
 """What a visitor of a website may get at: an agent that is there, and what was said to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.core.access import Audience, AudienceKind, ChatAddress
 from gateway.core.agents import AgentSettings
 from gateway.core.messages import CitationView, Conversation
 from gateway.core.scope import Scope
-from gateway.core.turns import Exchange, TurnRecord
+from gateway.core.turns import TurnRecord
 from gateway.errors import NotFoundError
 from gateway.interfaces import AgentFiles, Scopes, Turns
 
@@ -44,22 +44,20 @@ class VisitorDesk:
     ) -> Sequence[Said]:
         """The newest turns of this conversation, or those after one, oldest first.
 
-        Only those whose reply went out; whoever asks must have shown that it is their own.
+        Whoever asks must have shown that it is their own.
         """
         agent = await self.agent(agent_id)
         address = ChatAddress(conversation.channel, conversation.account_name, conversation.id)
         audience = Audience(AudienceKind.VISITOR, address=address)
         scope = await self._scopes.scope(audience, agent.side)
-        exchanges = await self._turns.recent(agent_id, conversation.lane, MOST_TURNS)
-        known = {exchange.turn_id: exchange for exchange in exchanges}
         turns = await self._turns.of_conversation(conversation.lane, MOST_TURNS, after_turn_id)
-        return [_said(turn, known, scope) for turn in turns if turn.id in known]
+        return [_said(turn, scope) for turn in turns if turn.agent_id == agent_id]
 
 
-def _said(turn: TurnRecord, known: Mapping[str, Exchange], scope: Scope) -> Said:
-    exchange = known[turn.id]
-    is_readable = exchange.is_complete and all(
-        collection_id in scope.collections for _, collection_id in exchange.presented
+def _said(turn: TurnRecord, scope: Scope) -> Said:
+    is_readable = bool(turn.answer.strip()) and all(
+        each.title and each.collection_id in scope.collections  # a source that went has no title
+        for each in turn.citations
     )
     if not is_readable:
         return Said(turn.id, turn.question, None)

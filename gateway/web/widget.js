@@ -1,5 +1,5 @@
 // One script tag on any site puts a chat button there:
-//   <script src="https://chat.example.com/widget.js" data-agent="helper" async></script>
+//   <script src="https://chat.example.com/widget.js" data-agent="assistant" async></script>
 // Optional: data-language (zh-TW, ja, en) and data-position (right, left). The conversation lies in
 // a frame of our own origin, so the site never sees a visitor's token, and its styles and scripts
 // stay out of the chat. Without leave for this site the frame stays empty and no button appears.

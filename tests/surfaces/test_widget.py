@@ -231,11 +231,32 @@ async def test_a_visitor_comes_back_to_what_was_said(site: Path, home: Path) -> 
             said = [(turn["turn_id"], turn["question"]) for turn in history["turns"]]
             assert said == [(first["turn_id"], ASK), (second["turn_id"], "運費怎麼算？")]
             assert history["turns"][0]["citations"] == first["citations"]
-        await change(world.app, "products", without="widget")
+
+
+@pytest.mark.parametrize("how", ["not granted any more", "its document deleted"])
+async def test_what_may_not_be_read_any_more_is_not_shown_again(
+    site: Path, home: Path, how: str
+) -> None:
+    async with serving(site, home) as world:
+        async with guest(world) as visitor:
+            assert "兩年" in (await visitor.ask(ASK))["text"]
+        if how == "not granted any more":
+            await change(world.app, "products", without="widget")
+        else:
+            listed = await operate(
+                world.app, "knowledge.sources.list", {"collection": "products"}, "admin"
+            )
+            for source in listed:
+                reference = {"source_id": source["id"]}
+                await operate(world.app, "knowledge.sources.delete", reference, "admin")
         async with guest(world, visitor.token) as reloaded:
             history = await reloaded.socket.receive_json()
+            assert [turn["question"] for turn in history["turns"]] == [ASK]
+            assert [turn["citations"] for turn in history["turns"]] == [[]]
             assert "兩年" not in json.dumps(history, ensure_ascii=False)
-            assert [turn["citations"] for turn in history["turns"]] == [[], []]
+        async with guest(world, visitor.token, after="") as returning:
+            done = await returning.end()
+            assert (done["citations"], "兩年" in done["text"]) == ([], False)
 
 
 async def test_a_session_outlasts_a_restart(site: Path, home: Path, tmp_path: Path) -> None:
