@@ -441,3 +441,17 @@ async def test_sockets_that_say_nothing_do_not_hold_up_the_end(site: Path, home:
     assert (await visitor.socket.receive()).data != OVER
     await mute.__aexit__(None, None, None)
     await spoken.__aexit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    "words", ["/link ABCD-EFGH-JKLM", "綁定 ABCD-EFGH-JKLM", "/unlink", "/help"]
+)
+async def test_a_visitor_has_nobody_to_bind_to(site: Path, home: Path, words: str) -> None:
+    """Commands of people who have accounts do nothing here, and codes are not told again."""
+    async with serving(site, home) as world, guest(world) as visitor:
+        done = await visitor.ask(words)
+        assert done["type"] == "assistant_done"
+        assert done["text"].strip()
+        assert "ABCD" not in done["text"]
+        assert await world.app.store.links.list() == []
+        assert (await visitor.ask(ASK))["citations"]
