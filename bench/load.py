@@ -39,7 +39,7 @@ SLOW = "慢慢回答"
 ANSWER = "可以用信用卡付款。[1]"
 SAMPLED_EVERY_S = 0.5
 FLOOD_CHUNK = b"x" * 65536
-PROBES = 20
+PROBES = 12
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ async def measure(options: argparse.Namespace, home: Path) -> dict[str, Any]:
 async def _load(asker: "Asker", options: argparse.Namespace) -> dict[str, Any]:
     count = options.conversations
     await asker.lag_since_before()
-    begun = time.perf_counter()
+    begun, cpu_s = time.perf_counter(), _cpu_s(asker.pid)
     async with asker.sampling() as memory:
         acknowledged, waits = await asker.ask_all(count, options.in_flight)
         in_s = time.perf_counter() - begun
@@ -97,6 +97,8 @@ async def _load(asker: "Asker", options: argparse.Namespace) -> dict[str, Any]:
         "acknowledged_p50_ms": _ms(statistics.median(acknowledged)),
         "acknowledged_p99_ms": _ms(_p99(acknowledged)),
         "loop_lag_p99_ms": lag,
+        "gateway_cpu_ms_a_turn": _ms((_cpu_s(asker.pid) - cpu_s) / count),
+        "stages_mean_ms": await asker.stages(),
         "pss_peak_mb": max(memory),
         "pss_end_mb": memory[-1],
     }
@@ -253,6 +255,18 @@ class Asker:
             sampler.cancel()
         samples.append(tree_pss_mb(self.pid))
 
+    async def stages(self) -> dict[str, float]:
+        """What a turn spends where, on average since the gateway's start, ms."""
+        assert self.session is not None
+        async with self.session.get(f"{self.url}/metrics") as answer:
+            text = await answer.text()
+        found = re.findall(r'shutten_turn_seconds_(sum|count)\{stage="(\w+)"\} ([0-9.e+-]+)', text)
+        values = {(kind, stage): float(value) for kind, stage, value in found}
+        stages = {stage for _, stage in values}
+        return {
+            stage: _ms(values["sum", stage] / values["count", stage]) for stage in sorted(stages)
+        }
+
     async def lag_since_before(self) -> float:
         """Bucket of the gateway's loop lag below which 99 in 100 samples stay, ms."""
         assert self.session is not None
@@ -358,6 +372,12 @@ def _play(told: Connection, model_s: float, slow_s: float) -> None:
         await asyncio.Event().wait()
 
     asyncio.run(serve())
+
+
+def _cpu_s(pid: int) -> float:
+    """User and system time of the gateway's own process."""
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _p99(values: list[float]) -> float:

@@ -29,7 +29,7 @@ OnNotice = Callable[[InboundMessage], Awaitable[None]]
 Note = Callable[[InboundMessage], None]
 Using = Callable[[Channel], AbstractContextManager[None]]
 COUNTED = {"new": "received", "duplicate": "deduplicated", "busy": "busy"}
-MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
+MOST_AT_ONCE = 32  # rows of one claim: the writer is soon free again for what comes in
 
 
 def _unwatched(_: str) -> None:

@@ -39,9 +39,14 @@ class Showing:
         claimed: Claimed,
         shown: Shown = not_kept,
         owes: Owes = nothing_owed,
+        calm: asyncio.Semaphore | None = None,
     ) -> None:
-        """While an earlier reply is still owed to the chat, no draft comes before it."""
+        """While an earlier reply is still owed to the chat, no draft comes before it.
+
+        `calm` bounds the typing calls of all turns together: courtesy holds up no answer.
+        """
         self._owes = owes
+        self._calm = calm or asyncio.Semaphore(1)
         self._channel = channel
         self._claimed = claimed
         self._shown = shown
@@ -80,7 +85,7 @@ class Showing:
             await asyncio.sleep(every_s)
 
     async def _show_typing(self) -> None:
-        async with asyncio.timeout(TYPING_TIMEOUT_S):
+        async with self._calm, asyncio.timeout(TYPING_TIMEOUT_S):
             await self._channel.show_typing(self._claimed.message)
 
     async def _show_draft(self) -> None:

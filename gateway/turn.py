@@ -42,7 +42,7 @@ from gateway.showing import Owes, Showing, Shown, not_kept, nothing_owed
 from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
-SIDE_BY_SIDE = 6  # turns that read the library at the same time, so that the loop stays free
+SIDE_BY_SIDE = 4  # turns that read the library at the same time, so that the loop stays free
 TERMINAL = Limits(Unit.CODE_POINTS, part_units=1_000_000, parts_per_call=1, footer_units=1_000)
 
 
@@ -110,13 +110,14 @@ class TurnRunner:
     owes: Owes = nothing_owed
     meter: Meter = SILENT
     beginning: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
+    calm: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
     ending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
 
     async def run(self, claimed: Claimed, channel: Channel) -> None:
         """Answer a message of a channel: once per turn id, however often it is run."""
         waited_s = (self.clock.now() - claimed.message.received_at).total_seconds()
         self.meter.observe("turn", max(0.0, waited_s), stage="queued")
-        showing = Showing(channel, claimed, self.shown, self.owes)
+        showing = Showing(channel, claimed, self.shown, self.owes, self.calm)
         with timed(self.meter, self.clock, "total"):
             reply = await showing.during(partial(self._reply, claimed, channel.limits))
         await self.replies.put(claimed.id, claimed.message, reply, channel)

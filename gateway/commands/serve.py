@@ -15,6 +15,7 @@ from gateway.commands.output import DONE, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import environment, home_folder
 
+SWITCH_S = 0.001  # the event loop waits no longer for threads that read the store
 PASSWORD_VARIABLE = "SHUTTEN_PASSWORD"  # noqa: S105 - the variable's name
 
 
@@ -71,6 +72,7 @@ async def serve_home(options: argparse.Namespace) -> int:
 async def run_gateway(home: Path, host: str | None, port: int | None) -> None:
     """Serve until SIGINT or SIGTERM; HomeError when another gateway has the home."""
     homes.require(home)
+    sys.setswitchinterval(SWITCH_S)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

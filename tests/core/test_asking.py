@@ -76,7 +76,9 @@ def test_a_message_without_a_word_becomes_a_sign() -> None:
     assert read_part(" \n") == (WORDLESS, True)
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u2060 ", "\ufeff", "\u3164", "\u2800", "\u0301\ufe0f"])
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "\u200b\u2060 ", "\ufeff", "\u3164", "\u2800", "\u0301\ufe0f"]
+)
 def test_is_blank(text: str) -> None:
     assert is_blank(text)
     assert not is_blank(text + "。")
