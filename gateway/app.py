@@ -140,6 +140,7 @@ class App:
                 self.lanes,
                 self.clock,
                 self.meter,
+                lambda: self.watcher.state,
             )
         )
 

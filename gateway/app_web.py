@@ -1,7 +1,7 @@
 """Puts the HTTP application together: webhooks, RPC, uploads, chats, pages, health."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,7 @@ class WebParts:
     lanes: InboxLanes
     clock: Clock
     meter: PrometheusMeter
+    config: Callable[[], str]  # "ok", or "rejected"
 
 
 def build_application(parts: WebParts) -> web.Application:
@@ -71,7 +72,7 @@ def build_application(parts: WebParts) -> web.Application:
         Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
         Uploads(callers, _files(parts)),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
-        Health(callers, _Figures(parts), parts.meter.registry, parts.channels.states),
+        _health(parts, callers),
         Pages(callers),
         LinkPages(parts.channels, callers, linking_of(parts.shelves.store, parts.clock)),
         WidgetPages(door),
@@ -79,6 +80,11 @@ def build_application(parts: WebParts) -> web.Application:
     )
     routes = [route for surface in surfaces for route in surface.routes()]
     return http.build(callers, routes, on_shutdown=[parts.web_chat.hub.close, visitors.close])
+
+
+def _health(parts: WebParts, callers: HttpCallers) -> Health:
+    registry, states = parts.meter.registry, parts.channels.states
+    return Health(callers, _Figures(parts), registry, states, parts.config)
 
 
 def _files(parts: WebParts) -> Files:

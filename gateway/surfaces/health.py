@@ -20,10 +20,19 @@ class Health:
     """For whoever runs the machine; /readyz and /metrics from here or with a token only."""
 
     def __init__(
-        self, callers: HttpCallers, figures: Figures, registry: CollectorRegistry, states: States
+        self,
+        callers: HttpCallers,
+        figures: Figures,
+        registry: CollectorRegistry,
+        states: States,
+        config: Callable[[], str],
     ) -> None:
-        """`figures` reads the store, so that it also proves that the store can be read."""
+        """`figures` reads the store, so that it also proves that the store can be read.
+
+        `config` says "rejected" while config.toml holds something that was not taken over.
+        """
         self._callers = callers
+        self._config = config
         self._figures = figures
         self._states = states
         self._registry = registry
@@ -56,7 +65,9 @@ class Health:
         channels = self._by_platform()
         is_down = any(LinkState.DOWN in states for states in channels.values())
         is_refused = is_down and request.query.get("strict") == "1"
-        told = {"status": "degraded" if is_down else "ready", "channels": channels}
+        config = self._config()
+        status = "degraded" if is_down or config != "ok" else "ready"
+        told = {"status": status, "config": config, "channels": channels}
         return json_response(told, status=503 if is_refused else 200)
 
     async def metrics(self, request: web.Request) -> web.Response:
