@@ -163,9 +163,14 @@ def _secret_from(suffix: str, value: Any, path: str) -> str:
             raise wrong(path, f"the variable {value} is not set")
         return found
     try:
-        return Path(value).expanduser().read_text("utf-8").strip()
+        found = Path(value).expanduser().read_text("utf-8").strip()
     except OSError as error:
         raise wrong(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise wrong(path, "cannot be read: no UTF-8 text") from error
+    if not found:
+        raise wrong(path, "the file is empty")
+    return found
 
 
 def _plain(hint: Any) -> Any:

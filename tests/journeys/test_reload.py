@@ -295,6 +295,10 @@ BAD = [
     ("an empty secret", "\n[channels.line.b]\nagent = 'a'\nchannel_secret = ''\n"
      "channel_access_token = 'x'\n", "channels.line.b.channel_secret"),
     ("a wrong provider", "\n[providers.x]\nkind = 'abacus'\n", "providers.x.kind"),
+    ("an empty secret file", "\n[channels.line.b]\nagent = 'a'\nchannel_secret = 's'\n"
+     "channel_access_token_file = '/dev/null'\n", "channels.line.b.channel_access_token"),
+    ("an empty secret of a platform with others", "\n[channels.slack.b]\nagent = 'a'\n"
+     "bot_token = 'xoxb-1'\nsigning_secret = ' '\n", "channels.slack.b.signing_secret"),
     ("a secret file that is gone", "\n[channels.line.b]\nagent = 'a'\nchannel_secret = 's'\n"
      "channel_access_token_file = '/nowhere/at/all'\n", "channels.line.b.channel_access_token"),
 ]  # fmt: skip

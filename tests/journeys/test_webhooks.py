@@ -1,5 +1,6 @@
 """POST /webhooks/{channel}/{name}: what is answered, and what is stored before it is."""
 
+import asyncio
 import gzip
 import io
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +15,9 @@ from channels.line.channel import LineChannel, LineSettings
 from gateway.core.messages import InboundMessage
 from gateway.core.secrets import Secret
 from gateway.errors import StoreError
+from gateway.interfaces import Channel, Unmetered
 from gateway.surfaces.webhooks import MAX_BODY_BYTES, Webhooks
+from tests.fakes.channels import FakeChannel
 from tests.fakes.times import RealClock
 from tests.simulators.line import LineSimulator, sign
 
@@ -120,6 +123,113 @@ async def test_what_cannot_be_stored_is_not_acknowledged() -> None:
             "/webhooks/line/main", data=GOOD, headers=simulator.headers(GOOD)
         )
         assert response.status == 507
+
+
+async def raw(client: Client, head: str, body: bytes = b"") -> bytes:
+    """What comes back first for a request written by hand."""
+    port = client.server.port
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    host = f"Host: 127.0.0.1:{port}\r\nConnection: close\r\n"
+    writer.write((head + host + "\r\n").encode() + body)
+    try:
+        return await reader.readline()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+EXPECTING = [
+    ("a good length", "line/main", 100, b"HTTP/1.1 100 Continue\r\n"),
+    ("over the cap", "line/main", MAX_BODY_BYTES + 1, b"HTTP/1.1 413 Request Entity Too Large\r\n"),
+    ("an unknown account", "line/other", 100, b"HTTP/1.1 404 Not Found\r\n"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "length", "first"), [row[1:] for row in EXPECTING], ids=[row[0] for row in EXPECTING]
+)
+async def test_whoever_asks_before_sending_hears_at_once(
+    place: str, length: int, first: bytes
+) -> None:
+    async with served(Accepted()) as client:
+        head = (
+            f"POST /webhooks/{place} HTTP/1.1\r\nContent-Length: {length}\r\n"
+            "Expect: 100-continue\r\n"
+        )
+        assert await raw(client, head) == first
+
+
+async def test_a_hundred_endless_unsigned_bodies_are_cut_off_and_real_events_get_in() -> None:
+    accepted = Accepted()
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(800):  # 50 MB each
+            sent += 1
+            yield b"x" * 65536
+
+    async def flood(client: Client) -> None:
+        try:
+            response = await client.post("/webhooks/line/main", data=endless())
+            assert response.status == 413
+        except aiohttp.ClientConnectionError:
+            pass  # it hung up on us, which is as good
+
+    async with served(accepted) as client:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(100):
+                tasks.create_task(flood(client))
+            await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                response = await client.post(
+                    "/webhooks/line/main", data=GOOD, headers=simulator.headers(GOOD)
+                )
+        assert response.status == 200
+    assert len(accepted.messages) == 1
+    assert sent < 100 * 800 / 2
+
+
+async def test_channels_may_change_while_webhooks_are_served() -> None:
+    channels: dict[tuple[str, str], Channel] = {}
+    webhooks = Webhooks(channels, Accepted(), RealClock())
+    app = web.Application()
+    app.add_routes(webhooks.routes())
+    async with TestClient(TestServer(app)) as client:
+        assert (await client.post("/webhooks/fake/main")).status == 404
+        channels["fake", "main"] = Echoing()
+        assert (await client.post("/webhooks/fake/main")).status == 200
+        channels.clear()
+        assert (await client.post("/webhooks/fake/main")).status == 404
+
+
+class Echoing(FakeChannel):
+    """Wants a word of the body back, as Slack does when its webhook is set."""
+
+    def challenge(self, body: bytes) -> str | None:
+        return body.decode().removeprefix("challenge ") if b"challenge" in body else None
+
+
+class Timed(Unmetered):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        assert 0.0 <= value < 10.0
+        self.seen.append((name, labels["channel"]))
+
+
+async def test_a_challenge_is_echoed_and_acknowledgements_are_timed() -> None:
+    meter = Timed()
+    app = web.Application()
+    webhooks = Webhooks({("fake", "main"): Echoing()}, Accepted(), RealClock(), meter=meter)
+    app.add_routes(webhooks.routes())
+    async with TestClient(TestServer(app)) as client:
+        for body, said in ((b"challenge xyz", "xyz"), (b"else", "")):
+            response = await client.post("/webhooks/fake/main", data=body)
+            assert (response.status, await response.text()) == (200, said)
+        assert (await client.post("/webhooks/other/main")).status == 404
+    assert meter.seen == [("acknowledged", "fake")] * 2
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
