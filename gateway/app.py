@@ -190,50 +190,21 @@ class _Opened:
 
 
 def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
-    store, settings = opened.shelves.store, opened.settings
-    scopes = ScopeService(store.accounts, store.links, store.grants)
+    parts = _turn_parts(opened, clock, ids)
+    store = opened.shelves.store
     sign_in = SignIn(store.accounts, store.sessions, clock)
-    files = AgentFolder(opened.home / "agents", store.agents)
-    parts = TurnParts(
-        settings,
-        opened.knowledge,
-        opened.shelves,
-        opened.models,
-        opened.channels,
-        scopes,
-        files,
-        clock,
-        ids,
-        opened.meter,
-    )
     sender = build_sender(parts)
     turns = build_turns(parts, sender)
     shelf = build_shelf(parts, opened.home)
     retraction = Retraction(store.inbox, store.turns, shelf)
     linking = linking_of(store, clock)
-    seams = Seams(
-        opened.shelves,
-        scopes,
-        sign_in,
-        files,
-        answering(turns, clock, ids),
-        opened.knowledge.limits,
-        settings.session_days,
-        settings.default_agent,
-        opened.knowledge.switches.enabled,
-        clock,
-        ids,
-        opened.channels,
-        opened.models,
-        sender.wake,
-    )
     return App(
         opened.home,
-        settings,
+        opened.settings,
         opened.knowledge,
         store,
         opened.shelves,
-        build_operations(seams),
+        build_operations(_seams(parts, opened.models, sign_in, turns, sender)),
         sign_in,
         opened.channels,
         opened.web_chat,
@@ -246,4 +217,45 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.watcher,
         opened.meter,
         clock,
+    )
+
+
+def _turn_parts(opened: _Opened, clock: Clock, ids: Ids) -> TurnParts:
+    store = opened.shelves.store
+    return TurnParts(
+        opened.settings,
+        opened.knowledge,
+        opened.shelves,
+        opened.models,
+        opened.channels,
+        ScopeService(store.accounts, store.links, store.grants),
+        AgentFolder(opened.home / "agents", store.agents),
+        clock,
+        ids,
+        opened.meter,
+    )
+
+
+def _seams(
+    parts: TurnParts,
+    models: ModelRegistry,
+    sign_in: SignIn,
+    turns: TurnRunner,
+    sender: OutboxSender,
+) -> Seams:
+    return Seams(
+        parts.shelves,
+        parts.scopes,
+        sign_in,
+        parts.files,
+        answering(turns, parts.clock, parts.ids),
+        parts.knowledge.limits,
+        parts.settings.session_days,
+        parts.settings.default_agent,
+        parts.knowledge.switches.enabled,
+        parts.clock,
+        parts.ids,
+        parts.channels,
+        models,
+        sender.wake,
     )

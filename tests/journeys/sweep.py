@@ -188,7 +188,8 @@ class Sweep:
             body, headers = self.platforms.event(name, chat, text)
             await self._insist(session, name, body, headers)
             if self.chance.random() < REDELIVERED:
-                self.redelivered += await self._post(session, name, body, headers())
+                is_taken = await self._post(session, name, body, headers())
+                self.redelivered += is_taken
 
     async def _until_due(self, share: float) -> None:
         while True:
