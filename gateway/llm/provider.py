@@ -17,8 +17,6 @@ from gateway.llm.settings import ProviderSettings
 log = structlog.get_logger()
 CHECK_TIMEOUT_S = 5.0  # without loading the SDK
 NO_KEY = "none"  # the SDKs insist on one; servers without keys ignore it
-MOST_CONNECTIONS = 1_000
-KEPT_CONNECTIONS = 100
 
 
 class GrowingDraft(Protocol):
@@ -94,12 +92,10 @@ class Provider:
 
     def _http_client(self) -> Any:
         settings = self.settings
+        transport = importlib.import_module("gateway.llm.transport")
         return self._http.AsyncClient(
+            transport=transport.AiohttpTransport(settings.proxy.reveal()),
             trust_env=False,
-            proxy=settings.proxy.reveal() or None,
-            limits=self._http.Limits(
-                max_connections=MOST_CONNECTIONS, max_keepalive_connections=KEPT_CONNECTIONS
-            ),
             timeout=self._http.Timeout(
                 settings.first_token_timeout_s, connect=settings.connect_timeout_s
             ),
