@@ -10,6 +10,7 @@ beside one that is quick; `flood`, a gigabyte of unsigned bodies beside real eve
 
 import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -219,7 +220,8 @@ class Asker:
         async def send() -> None:
             for chat in left:
                 sent_at[chat] = time.perf_counter()
-                await self._post(_event(chat, text))
+                # each question is another one, or its vector would come out of the cache
+                await self._post(_event(chat, f"{text} {int(chat[1:])}"))
                 acknowledged.append(time.perf_counter() - sent_at[chat])
 
         await asyncio.gather(*(send() for _ in range(in_flight)))
@@ -247,7 +249,9 @@ class Asker:
         async def sample() -> None:
             while True:
                 await asyncio.sleep(SAMPLED_EVERY_S)
-                samples.append(await asyncio.to_thread(tree_pss_mb, self.pid))
+                with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                    # a worker may end while it is looked at
+                    samples.append(await asyncio.to_thread(tree_pss_mb, self.pid))
 
         async with asyncio.TaskGroup() as tasks:
             sampler = tasks.create_task(sample())

@@ -1,7 +1,7 @@
 """Puts together what answers: the runner of turns, its lanes, and the turn without a channel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.accounts.agent_files import AgentFolder
@@ -15,6 +15,7 @@ from gateway.core.asking import reply_language
 from gateway.core.messages import InboundMessage
 from gateway.dispatch import Dispatcher
 from gateway.downloads import Downloads
+from gateway.gate import Gate, Urgency
 from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
 from gateway.interfaces import Clock, Ids, LanguageModels, Meter
 from gateway.knowledge_config import KnowledgeConfig
@@ -23,7 +24,7 @@ from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
 from gateway.rechecking import Rechecking
 from gateway.sending import SendingOptions
-from gateway.turn import Asked, TurnRunner, TurnSettings
+from gateway.turn import SIDE_BY_SIDE, Asked, TurnRunner, TurnSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class TurnParts:
     clock: Clock
     ids: Ids
     meter: Meter
+    urgency: Urgency = field(default_factory=Urgency)
 
 
 def build_sender(parts: TurnParts) -> OutboxSender:
@@ -79,6 +81,7 @@ def build_lanes(
         on_notice=on_notice,
         note=shelf.note,
         using=channels.using,
+        urgency=parts.urgency,
         meter=parts.meter,
     )
     inbox = parts.shelves.store.inbox
@@ -113,6 +116,9 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         shown=store.inbox.shown,
         owes=sender.owes,
         meter=parts.meter,
+        calm=Gate(SIDE_BY_SIDE, parts.urgency),
+        beginning=Gate(SIDE_BY_SIDE, parts.urgency),
+        ending=Gate(SIDE_BY_SIDE, parts.urgency),
     )
 
 

@@ -16,6 +16,7 @@ from gateway.core.matching import script
 from gateway.core.messages import InboundMessage, Reply
 from gateway.core.pace import Pace
 from gateway.errors import GatewayError, StoreError, UpstreamError
+from gateway.gate import Urgency
 from gateway.interfaces import Channel, Claimed, Clock, Ids, Inbox, Meter, Replies
 from gateway.metering import SILENT
 
@@ -29,6 +30,7 @@ OnNotice = Callable[[InboundMessage], Awaitable[None]]
 Note = Callable[[InboundMessage], None]
 Using = Callable[[Channel], AbstractContextManager[None]]
 COUNTED = {"new": "received", "duplicate": "deduplicated", "busy": "busy"}
+CLAIM_PATIENCE_S = 0.1  # before turns are begun while events are still being stored
 MOST_AT_ONCE = 32  # rows of one claim: the writer is soon free again for what comes in
 
 
@@ -75,6 +77,7 @@ class LaneOptions:
     on_notice: OnNotice = _log_notice  # before the platform hears 200
     note: Note = _no_note  # every message with files, addressed to us or not
     using: Using = _not_counted  # holds a channel open while a turn runs on it
+    urgency: Urgency | None = None  # told while events are stored; None: nobody else asks
     checkpoint: Checkpoint = _unwatched
     meter: Meter = SILENT
 
@@ -100,6 +103,7 @@ class InboxLanes:
         self._checkpoint = options.checkpoint
         self._wake = asyncio.Event()
         self._running: dict[str, asyncio.Task[None]] = {}  # row id -> its turn
+        self._urgency = options.urgency or Urgency()
         self._pace = Pace(options.turns_per_minute)
         self._is_stopping = False
 
@@ -117,7 +121,8 @@ class InboxLanes:
         rows = [(self._ids.new(), message) for message in messages if _is_for_us(message)]
         if not rows:
             return ()
-        states = await self._inbox.put(rows, self._options.lane_limit)
+        with self._urgency.at_work():
+            states = await self._inbox.put(rows, self._options.lane_limit)
         self._checkpoint("stored")
         for (row_id, message), state in zip(rows, states, strict=True):
             self._options.meter.count(COUNTED[state], channel=message.conversation.channel)
@@ -135,6 +140,7 @@ class InboxLanes:
             renewing = turns.create_task(self._renew())
             while not self._is_stopping:
                 self._wake.clear()
+                await self._urgency.passed(CLAIM_PATIENCE_S)
                 rows = await self._claim()
                 for row in rows:
                     self._checkpoint("claimed")

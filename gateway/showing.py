@@ -7,6 +7,7 @@ from typing import TypeVar
 import structlog
 
 from gateway.errors import GatewayError, StoreError
+from gateway.gate import Gate
 from gateway.interfaces import Channel, Claimed, OnDelta
 
 log = structlog.get_logger()
@@ -39,14 +40,14 @@ class Showing:
         claimed: Claimed,
         shown: Shown = not_kept,
         owes: Owes = nothing_owed,
-        calm: asyncio.Semaphore | None = None,
+        calm: Gate | None = None,
     ) -> None:
         """While an earlier reply is still owed to the chat, no draft comes before it.
 
         `calm` bounds the typing calls of all turns together: courtesy holds up no answer.
         """
         self._owes = owes
-        self._calm = calm or asyncio.Semaphore(1)
+        self._calm = calm or Gate(1)
         self._channel = channel
         self._claimed = claimed
         self._shown = shown

@@ -1,6 +1,5 @@
 """The path of a message: from what a person asks to what is sent, within what they may read."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +23,7 @@ from gateway.core.splitting import split
 from gateway.core.turns import Exchange, PresentedPassage, TurnRecord, citation
 from gateway.core.urls import defang
 from gateway.draft_stream import DraftStream
+from gateway.gate import Gate
 from gateway.interfaces import (
     AgentFiles,
     Channel,
@@ -109,9 +109,9 @@ class TurnRunner:
     shown: Shown = not_kept
     owes: Owes = nothing_owed
     meter: Meter = SILENT
-    beginning: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
-    calm: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
-    ending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SIDE_BY_SIDE))
+    beginning: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
+    calm: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
+    ending: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
 
     async def run(self, claimed: Claimed, channel: Channel) -> None:
         """Answer a message of a channel: once per turn id, however often it is run."""
@@ -123,8 +123,7 @@ class TurnRunner:
         await self.replies.put(claimed.id, claimed.message, reply, channel)
 
     async def _reply(self, claimed: Claimed, limits: Limits, show: OnDelta) -> Reply:
-        async with self.beginning:
-            audience = await self.scopes.audience(claimed.message)
+        audience = await self.scopes.audience(claimed.message)
         asked = _asked(claimed, audience, self.settings.language)
         answer = await self.answer(asked, limits, show if limits.shows_drafts else None)
         notice = text("chat.cut_notice", asked.language)
