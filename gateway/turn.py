@@ -1,5 +1,6 @@
 """The path of a message: from what a person asks to what is sent, within what they may read."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,20 +9,19 @@ from functools import partial
 import structlog
 
 from gateway.catalogue import DEFAULT_LANGUAGE, error_text, text
-from gateway.core import asking, footer
+from gateway.core import asking
 from gateway.core.access import Audience, AudienceKind
 from gateway.core.agents import AgentSettings
 from gateway.core.answering import NO_PASSAGE
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
-from gateway.core.citations import rewrite
+from gateway.core.finishing import finish
 from gateway.core.folding import storable
 from gateway.core.history import MAX_EXCHANGES, usable
 from gateway.core.messages import CitationView, Limits, Reply, Unit
 from gateway.core.prompt import build
 from gateway.core.splitting import split
-from gateway.core.turns import Exchange, PresentedPassage, TurnRecord, citation
-from gateway.core.urls import defang
+from gateway.core.turns import Exchange, PresentedPassage, TurnCitation, TurnRecord
 from gateway.draft_stream import DraftStream
 from gateway.gate import Gate
 from gateway.interfaces import (
@@ -167,24 +167,25 @@ class TurnRunner:
 
     async def _end(self, asked: Asked, begun: _Begun, talk: Talk, limits: Limits) -> Answer:
         """From the draft to what may be sent."""
-        reading, question = begun.reading, begun.question
+        reading = begun.reading
         if not await self._still_holds(asked, reading, talk, begun.past):
             return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
-        cited = rewrite(talk.text, {each.n: each.passage for each in talk.presented})
-        body = defang(cited.text, [each.passage.text for each in talk.presented])
-        if asking.is_blank(body):
+        more = text("chat.footer_more", asked.language)
+        done = await asyncio.to_thread(
+            finish, talk.text, talk.presented, begun.question, limits, more
+        )
+        if asking.is_blank(done.text):
             return await self._say(asked, error_text("llm_failed", asked.language), reading)
+        body = done.text
         if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
-        more = text("chat.footer_more", asked.language)
-        sources = footer.build(cited.cited, question, limits, more) if limits.footer_units else ""
-        answer = Answer(asked.turn_id, body, sources, footer.views(cited.cited, question))
-        await self._record(asked, answer, reading, talk.presented)
+        answer = Answer(asked.turn_id, body, done.footer, done.views)
+        await self._record(asked, answer, reading, done.citations)
         log.info(
             "turn answered",
             turn=asked.turn_id,
-            cited=len(cited.cited),
-            dropped=cited.dropped,
+            cited=len(done.views),
+            dropped=done.dropped,
             tokens_in=talk.usage.tokens_in,
             tokens_out=talk.usage.tokens_out,
         )
@@ -258,9 +259,8 @@ class TurnRunner:
         asked: Asked,
         answer: Answer,
         reading: Reading | None,
-        presented: Sequence[PresentedPassage],
+        citations: tuple[TurnCitation, ...],
     ) -> None:
-        cited = {view.n for view in answer.citations}
         account = asked.audience.account
         await self.turns.record(
             TurnRecord(
@@ -275,7 +275,7 @@ class TurnRunner:
                 answer=storable(answer.text),
                 asked_at=asked.asked_at,
                 answered_at=self.clock.now(),
-                citations=tuple(citation(each, asked.text, cited) for each in presented),
+                citations=citations,
             )
         )
 

@@ -1,0 +1,40 @@
+"""From a model's draft to what is sent and kept: marks, harmless links, footer, citations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.core import footer
+from gateway.core.citations import rewrite
+from gateway.core.messages import CitationView, Limits
+from gateway.core.turns import PresentedPassage, TurnCitation, citation
+from gateway.core.urls import defang
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A draft made fit: `text` with [n] marks, the footer apart, and what is kept of it."""
+
+    text: str
+    footer: str
+    views: tuple[CitationView, ...]
+    citations: tuple[TurnCitation, ...]
+    dropped: int  # marks that pointed at nothing
+
+
+def finish(
+    draft: str,
+    presented: Sequence[PresentedPassage],
+    question: str,
+    limits: Limits,
+    more: str,
+) -> Finished:
+    """Takes some milliseconds for each passage, so not for the event loop; `more` as in footer."""
+    cited = rewrite(draft, {each.n: each.passage for each in presented})
+    sources = footer.build(cited.cited, question, limits, more) if limits.footer_units else ""
+    return Finished(
+        text=defang(cited.text, [each.passage.text for each in presented]),
+        footer=sources,
+        views=footer.views(cited.cited, question),
+        citations=tuple(citation(each, question, set(cited.cited)) for each in presented),
+        dropped=cited.dropped,
+    )
