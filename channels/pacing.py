@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
+LONGEST_HOLD_S = 86_400.0  # whatever a platform says; the number may be a mistake
 MOST_CHATS = 10_000  # remembered; the least recently used are forgotten first
 
 
@@ -40,6 +41,7 @@ class Pacer:
 
     def hold(self, chat: str | None, seconds: float, now_s: float) -> None:
         """The platform said when to come back: to this chat, or None for all of them."""
+        seconds = min(seconds, LONGEST_HOLD_S)
         if chat is None:
             self._all_held_s = max(self._all_held_s, now_s + seconds)
             return

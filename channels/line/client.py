@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ FILE_SILENCE_S = 15.0
 FILE_READ_BYTES = 64 * 1024
 TRANSCODING_POLLS = 10
 TRANSCODING_PAUSE_S = 2.0
+MOST_REMEMBERED = 1_000  # reply tokens of calls that LINE answered with 5xx
 SDK_MODULE = "linebot.v3.messaging"
 
 
@@ -55,27 +57,46 @@ class LineClient:
         self._opening = asyncio.Lock()
         self._sdk: Any = None
         self._api: Any = None
+        self._failed: deque[str] = deque(maxlen=MOST_REMEMBERED)
 
     async def reply(self, token: str, messages: Sequence[dict[str, str]]) -> SendOutcome:
-        """A reply has no idempotency key: once it may have been read, its outcome is unknown."""
+        """A reply has no idempotency key: once it may have been read, its outcome is unknown.
+
+        But its token is good once. What LINE answered with 5xx goes again by the same token, which
+        cannot arrive twice; and where the token was used up after all, no push follows.
+        """
         api = await self._open()
+
+        def failed(reason: str) -> SendOutcome:
+            self._failed.append(token)
+            return RetryLater(None, reason)
+
         request = self._sdk.ReplyMessageRequest.from_dict(
             {"replyToken": token, "messages": list(messages)}
         )
-        return await self._outcome(
+        outcome = await self._outcome(
             lambda: api.reply_message(request, _request_timeout=self._send_timeout),
             OutcomeUnknown,
+            failed,
         )
+        if isinstance(outcome, TryOtherMethod) and token in self._failed:
+            return OutcomeUnknown("accepted, or expired, after a server error")
+        return outcome
 
     async def push(self, to: str, messages: Sequence[dict[str, str]], key: str) -> SendOutcome:
         """Repeated under the same key it is accepted once; a repeat of an accepted one is 409."""
         api = await self._open()
         request = self._sdk.PushMessageRequest.from_dict({"to": to, "messages": list(messages)})
+
+        def again(reason: str) -> SendOutcome:
+            return RetryLater(None, reason)
+
         return await self._outcome(
             lambda: api.push_message(
                 request, x_line_retry_key=key, _request_timeout=self._send_timeout
             ),
-            lambda reason: RetryLater(None, reason),
+            again,
+            again,
         )
 
     async def show_loading(self, user_id: str) -> None:
@@ -194,13 +215,16 @@ class LineClient:
             return self._api
 
     async def _outcome(
-        self, call: Callable[[], Awaitable[Any]], in_doubt: Callable[[str], SendOutcome]
+        self,
+        call: Callable[[], Awaitable[Any]],
+        in_doubt: Callable[[str], SendOutcome],
+        failed: Callable[[str], SendOutcome],
     ) -> SendOutcome:
-        """`in_doubt` makes the outcome of a call that may or may not have been accepted."""
+        """`in_doubt` makes the outcome of a call that may have been accepted, `failed` of a 5xx."""
         try:
             answer = await call()
         except self._sdk.ApiException as error:
-            return _refusal(error.status, error.body or "", error.headers or {}, in_doubt)
+            return _refusal(error.status, error.body or "", error.headers or {}, failed)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             return RetryLater(None, f"not connected: {type(error).__name__}")
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
@@ -217,7 +241,7 @@ def _timeout(total_s: float) -> aiohttp.ClientTimeout:
 
 
 def _refusal(
-    status: int, body: str, headers: Any, in_doubt: Callable[[str], SendOutcome]
+    status: int, body: str, headers: Any, failed: Callable[[str], SendOutcome]
 ) -> SendOutcome:
     """What an answer other than 2xx means; 429 is either the rate or the month's quota."""
     said = body.lower()
@@ -233,7 +257,7 @@ def _refusal(
         case _ if 400 <= status < 500:
             outcome = Refused(f"status {status}")
         case _:
-            outcome = in_doubt(f"status {status}")
+            outcome = failed(f"status {status}")
     return outcome
 
 

@@ -124,7 +124,7 @@ def verify(headers: Mapping[str, str], body: bytes, secret: bytes) -> None:
     """SignatureError unless the header is base64 of the body's HMAC-SHA256, whatever it holds."""
     given = header(headers, SIGNATURE_HEADER)
     expected = base64.b64encode(hmac.digest(secret, body, hashlib.sha256))
-    if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected):
+    if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected):
         raise SignatureError("LINE signature does not fit the body")
 
 

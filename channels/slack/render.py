@@ -8,7 +8,12 @@ from gateway.core.messages import Conversation, Limits, Unit
 from gateway.core.splitting import cut_to, units
 
 LIMITS = Limits(
-    unit=Unit.SLACK_ESCAPED, part_units=3900, parts_per_call=1, footer_units=1200, max_calls=10
+    unit=Unit.SLACK_ESCAPED,
+    part_units=3900,
+    parts_per_call=1,
+    footer_units=1200,
+    max_calls=10,
+    has_markdown=True,  # *bold*, ~struck~, `code`: a title shows its own signs instead
 )
 
 

@@ -13,6 +13,7 @@ class Trouble(StrEnum):
 
     NOT_SENT = "not connected"
     IN_DOUBT = "outcome unknown"
+    FAILED = "server error"  # in Telegram's own words, so it did nothing
     RATE = "rate limit"
     CREDENTIALS = "credentials"
     CONFLICT = "conflict"  # a second poller, or a webhook is set
@@ -64,7 +65,7 @@ def outcome_of(trouble: TelegramTrouble) -> SendOutcome:
     match trouble.trouble:
         case Trouble.UNCHANGED:
             outcome: SendOutcome = Delivered()
-        case Trouble.NOT_SENT | Trouble.RATE | Trouble.MOVED | Trouble.CONFLICT:
+        case Trouble.NOT_SENT | Trouble.RATE | Trouble.MOVED | Trouble.CONFLICT | Trouble.FAILED:
             outcome = RetryLater(trouble.after_s, trouble.reason)
         case Trouble.IN_DOUBT:
             outcome = OutcomeUnknown(trouble.reason)
@@ -74,7 +75,10 @@ def outcome_of(trouble: TelegramTrouble) -> SendOutcome:
 
 
 def _broken(error: Any, httpx: Any) -> TelegramTrouble:
-    """Sure not to be sent only where there was no connection yet."""
+    """Sure not to be sent where there was no connection yet, or Telegram itself says it failed.
+
+    A gateway that answers for it lost sight of the call.
+    """
     unsent = (
         httpx.ConnectError,
         httpx.ConnectTimeout,
@@ -86,8 +90,12 @@ def _broken(error: Any, httpx: Any) -> TelegramTrouble:
     cause = error.__cause__
     if isinstance(cause, unsent):
         return TelegramTrouble(Trouble.NOT_SENT, f"not connected: {type(cause).__name__}")
-    if "too many requests" in str(error).lower():
+    said = str(error).lower()
+    if "too many requests" in said:
         return TelegramTrouble(Trouble.RATE, Trouble.RATE.value)
+    is_told = cause is None and "gateway" not in said  # the SDK read the answer as JSON
+    if is_told or said.startswith("service unavailable"):
+        return TelegramTrouble(Trouble.FAILED, Trouble.FAILED.value)
     is_of_http = isinstance(cause, httpx.HTTPError)
     return TelegramTrouble(Trouble.IN_DOUBT, type(cause).__name__ if is_of_http else "server error")
 

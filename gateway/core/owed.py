@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from gateway.core.asking import is_blank
 from gateway.core.messages import InboundMessage, Limits, OutboundCall, Reply
 
 # Namespaces of our own, so that a row's id is never what a platform sees as its key.
@@ -18,10 +19,10 @@ def owed_calls(
 ) -> tuple[OutboundCall, ...]:
     """At most `parts_per_call` parts a call, in order (DESIGN section 8.6).
 
-    The one-time reply handle goes to the first call alone. Blank parts are left out: platforms
-    refuse them, and the call with them.
+    The one-time reply handle goes to the first call alone. Parts in which nothing can be
+    seen are left out: platforms refuse them, and the call with them.
     """
-    parts = [part for part in reply.parts if part.strip()]
+    parts = [part for part in reply.parts if not is_blank(part)]
     return tuple(
         OutboundCall(
             id=str(uuid.uuid5(_CALL, f"{turn_id}/{seq}")),

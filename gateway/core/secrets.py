@@ -14,7 +14,8 @@ class Secret:
         return self._value
 
     def __bool__(self) -> bool:
-        return bool(self._value)
+        """White space alone is no secret: anybody could guess it."""
+        return bool(self._value.strip())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Secret) and other.reveal() == self._value
@@ -23,4 +24,4 @@ class Secret:
         return hash(self._value)
 
     def __repr__(self) -> str:
-        return "Secret(…)" if self._value else "Secret()"
+        return "Secret(…)" if self else "Secret()"

@@ -283,7 +283,11 @@ CASES = [
         discord,
         Limits(Unit.CODE_POINTS, 2000, 1, 600, max_calls=10, has_markdown=True, typing_every_s=8.0),
     ),
-    Case("channels.slack", slack, Limits(Unit.SLACK_ESCAPED, 3900, 1, 1200, max_calls=10)),
+    Case(
+        "channels.slack",
+        slack,
+        Limits(Unit.SLACK_ESCAPED, 3900, 1, 1200, max_calls=10, has_markdown=True),
+    ),
     Case(
         "channels.webchat",
         webchat,

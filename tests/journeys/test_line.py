@@ -159,7 +159,9 @@ async def test_a_group_is_answered_when_addressed(tmp_path: Path) -> None:
 
 PLATFORM_TROUBLE: list[tuple[str, list[Fault], float, list[str], list[str]]] = [
     ("rate limit", [Fault.RATE], 45.0, ["sent"], [REPLY, REPLY]),
-    ("reply in doubt, not accepted", [Fault.SERVER_ERROR], 45.0, ["unknown"], [REPLY]),
+    ("reply fails twice", [Fault.SERVER_ERROR] * 2, 45.0, ["sent"], [REPLY] * 3),
+    ("reply accepted, then 500", [Fault.SERVER_ERROR_AFTER], 45.0, ["unknown"], [REPLY] * 2),
+    ("reply in doubt, not accepted", [Fault.CLOSE_BEFORE], 45.0, ["unknown"], [REPLY]),
     ("reply in doubt, accepted", [Fault.CLOSE_AFTER], 45.0, ["unknown"], [REPLY]),
     ("push fails twice", [Fault.SERVER_ERROR] * 2, 0.0, ["sent"], [PUSH] * 3),
     ("push accepted, then cut", [Fault.CLOSE_AFTER], 0.0, ["sent"], [PUSH] * 2),

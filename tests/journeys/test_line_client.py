@@ -91,7 +91,7 @@ MEANINGS: list[tuple[Fault, SendMethod, type[SendOutcome], int]] = [
     (Fault.BAD_REQUEST, SendMethod.PUSH, Refused, 0),
     (Fault.UNAUTHORISED, SendMethod.REPLY, Refused, 0),
     (Fault.FORBIDDEN, SendMethod.PUSH, Refused, 0),
-    (Fault.SERVER_ERROR, SendMethod.REPLY, OutcomeUnknown, 0),
+    (Fault.SERVER_ERROR, SendMethod.REPLY, RetryLater, 0),
     (Fault.SERVER_ERROR, SendMethod.PUSH, RetryLater, 0),
     (Fault.CLOSE_BEFORE, SendMethod.REPLY, OutcomeUnknown, 0),
     (Fault.CLOSE_BEFORE, SendMethod.PUSH, RetryLater, 0),

@@ -226,7 +226,9 @@ OUTCOMES: list[tuple[list[Fault], int, str]] = [
     ([Fault.MIGRATED], 1, "sent"),
     ([Fault.NOT_MODIFIED], 0, "sent"),
     ([Fault.RATE_BARE], 1, "sent"),
-    ([Fault.SERVER_ERROR], 0, "unknown"),
+    ([Fault.SERVER_ERROR], 1, "sent"),
+    ([Fault.UNAVAILABLE], 1, "sent"),
+    ([Fault.BAD_GATEWAY], 0, "unknown"),
     ([Fault.CLOSE_AFTER], 1, "unknown"),
     ([Fault.TRUNCATED], 1, "unknown"),
 ]

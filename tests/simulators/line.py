@@ -38,6 +38,8 @@ class Fault(StrEnum):
     RATE = "429 rate"
     QUOTA = "429 quota"
     SERVER_ERROR = "500"
+    UNAVAILABLE = "503"
+    SERVER_ERROR_AFTER = "accepted, 500"
     UNAUTHORISED = "401"
     FORBIDDEN = "403"
     BAD_REQUEST = "400"
@@ -56,8 +58,9 @@ REFUSALS = {
     Fault.FORBIDDEN: (403, "Not available for your account"),
     Fault.BAD_REQUEST: (400, "The request body has 1 error(s)"),
     Fault.TOKEN_EXPIRED: (400, "Invalid reply token"),
+    Fault.UNAVAILABLE: (503, "Service Unavailable"),
 }
-ACCEPTED = frozenset({Fault.CLOSE_AFTER, Fault.HANG_AFTER, Fault.GARBAGE})
+ACCEPTED = frozenset({Fault.CLOSE_AFTER, Fault.HANG_AFTER, Fault.GARBAGE, Fault.SERVER_ERROR_AFTER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +279,8 @@ class LineSimulator:
             return _cut(request)
         if fault is Fault.HANG_AFTER:
             await self._ended.wait()
+        if fault is Fault.SERVER_ERROR_AFTER:
+            return _error(500, "Something is wrong")
         if fault is Fault.GARBAGE:
             return web.Response(body=b"<html>\xff", content_type="text/html")
         return answer

@@ -29,6 +29,9 @@ class Fault(StrEnum):
     RATE_BARE = "429 without parameters"
     SERVER_ERROR = "500"
     BAD_GATEWAY = "502"
+    UNAVAILABLE = "503"
+    UNAVAILABLE_PAGE = "503 page"
+    BROKEN_PAGE = "500 page"
     UNAUTHORISED = "401"
     BLOCKED = "403"
     CHAT_NOT_FOUND = "400 chat not found"
@@ -51,6 +54,7 @@ REFUSALS = {
     Fault.RATE_BARE: (429, "Too Many Requests"),
     Fault.SERVER_ERROR: (500, "Internal Server Error"),
     Fault.BAD_GATEWAY: (502, "Bad Gateway"),
+    Fault.UNAVAILABLE: (503, "Service Unavailable"),
     Fault.UNAUTHORISED: (401, "Unauthorized"),
     Fault.BLOCKED: (403, "Forbidden: bot was blocked by the user"),
     Fault.CHAT_NOT_FOUND: (400, "Bad Request: chat not found"),
@@ -60,6 +64,7 @@ REFUSALS = {
     Fault.FILE_TOO_BIG: (400, "Bad Request: file is too big"),
     Fault.CONFLICT: (409, "Conflict: terminated by other getUpdates request"),
 }
+PAGES = {Fault.UNAVAILABLE_PAGE: 503, Fault.BROKEN_PAGE: 500}
 ACCEPTED = frozenset(
     {Fault.CLOSE_AFTER, Fault.HANG_AFTER, Fault.TRUNCATED, Fault.GARBAGE, Fault.ODD}
 )
@@ -252,6 +257,8 @@ class TelegramSimulator:
         if fault is Fault.MIGRATED:
             said = "Bad Request: group chat was upgraded to a supergroup chat"
             return _error(400, said, {"migrate_to_chat_id": self.migrated_to})
+        if fault in PAGES:
+            return web.Response(text="<html>", content_type="text/html", status=PAGES[fault])
         return _error(*REFUSALS.get(fault, (500, "Something is wrong")))
 
     async def _answer(
