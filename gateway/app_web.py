@@ -36,6 +36,7 @@ from gateway.surfaces.widget_socket import WidgetSockets
 SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken requests quotes them
 SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
+READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills no memory
 UNSETTLED = ("unknown", "dead")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -121,7 +122,13 @@ class _Figures:
 
 def runner_of(application: web.Application) -> web.AppRunner:
     """What serves it."""
-    return web.AppRunner(application, access_log=None, logger=SERVER_LOG, lingering_time=LINGER_S)
+    return web.AppRunner(
+        application,
+        access_log=None,
+        logger=SERVER_LOG,
+        lingering_time=LINGER_S,
+        read_bufsize=READ_AHEAD_BYTES,
+    )
 
 
 async def listen(runner: web.AppRunner, host: str, port: int) -> str:
