@@ -1,13 +1,17 @@
 """From a model's draft to what is sent and kept: marks, harmless links, footer, citations."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unicodedata import category
 
 from gateway.core import footer
 from gateway.core.citations import rewrite
 from gateway.core.messages import CitationView, Limits
 from gateway.core.turns import PresentedPassage, TurnCitation, citation
 from gateway.core.urls import defang
+
+_MARKS = re.compile(r"\[[0-9]+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ def finish(
 ) -> Finished:
     """Takes some milliseconds for each passage, so not for the event loop; `more` as in footer."""
     cited = rewrite(draft, {each.n: each.passage for each in presented})
+    if _has_marks_alone(cited.text):
+        return Finished("", "", (), (), cited.dropped)  # sources of nothing that was said
     sources = footer.build(cited.cited, question, limits, more) if limits.footer_units else ""
     return Finished(
         text=defang(cited.text, [each.passage.text for each in presented]),
@@ -38,3 +44,9 @@ def finish(
         citations=tuple(citation(each, question, set(cited.cited)) for each in presented),
         dropped=cited.dropped,
     )
+
+
+def _has_marks_alone(text: str) -> bool:
+    """`[1]` or `[1][2].`: no letter, digit or sign beside the marks."""
+    said = _MARKS.sub("", text)
+    return said != text and not any(category(letter)[0] in "LNS" for letter in said)
