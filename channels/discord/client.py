@@ -120,7 +120,7 @@ class DiscordClient:
             )
             if not isinstance(page, list):
                 raise Trouble("not an answer of Discord")
-            batch = [each for each in page if isinstance(each, dict) and "id" in each]
+            batch = [each for each in page if isinstance(each, dict) and _is_id(each.get("id"))]
             found += sorted(batch, key=lambda each: int(each["id"]))
             if len(page) < PAGE or not batch:
                 break
@@ -218,3 +218,7 @@ class DiscordClient:
             return Check(name, False, error.reason)  # noqa: FBT003
         is_ok = isinstance(answer, dict) and is_right(answer)
         return Check(name, is_ok, "" if is_ok else "not granted")
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20

@@ -6,6 +6,7 @@ Importing discord.py costs memory and holds the loop; `client.py` does it in a t
 import asyncio
 import contextlib
 import logging
+import zlib
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -32,6 +33,9 @@ FATAL = {
     4013: "bad_intents",
     4014: "message_content_intent_off",
 }
+
+# what discord.py raises for frames that Discord should never send
+ODD = (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error)
 
 # below this level it writes whole frames, texts and our token among them
 logging.getLogger("discord").setLevel(logging.WARNING)
@@ -199,7 +203,7 @@ class Connection(discord.Client):
             raise  # not durable, so not acknowledged: the next connection brings it again
         except (aiohttp.ClientError, TimeoutError, OSError, discord.DiscordException) as error:
             raise Ended(type(error).__name__) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except ODD as error:
             raise Ended("odd_frame") from error
         finally:
             await self._leave()

@@ -136,7 +136,7 @@ class SlackChannel(PlainChannel):
         await self._learn()
 
         async def take(payload: Any) -> None:
-            messages = parse.messages(payload, self._reading)
+            messages = parse.pushed(payload, self._reading)
             if messages:
                 await accept(messages)
 

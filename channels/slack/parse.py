@@ -13,7 +13,7 @@ import msgspec
 from channels.slack import events
 from channels.slack.events import Reading, Said
 from channels.slack.shapes import Envelope, Event, read
-from channels.text import clean, join_surrogates
+from channels.text import clean, join_surrogates_in
 from gateway.core.messages import InboundMessage
 from gateway.errors import GatewayError, InvalidRequestError, SignatureError
 
@@ -57,7 +57,7 @@ def decoded(body: bytes) -> Any:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
         try:
-            value = _joined(json.loads(body.decode("utf-8", "replace")))
+            value = join_surrogates_in(json.loads(body.decode("utf-8", "replace")))
         except (ValueError, RecursionError) as error:
             raise InvalidRequestError("Slack body is not JSON") from error
     if not isinstance(value, dict):
@@ -75,6 +75,15 @@ def challenge(body: bytes) -> str | None:
         return None
     said = value.get("challenge")
     return said if value.get("type") == "url_verification" and isinstance(said, str) else None
+
+
+def pushed(payload: Any, reading: Reading) -> tuple[InboundMessage, ...]:
+    """The same of what a socket brought, which the SDK decoded; never raises for an odd one."""
+    try:
+        value = join_surrogates_in(payload)
+    except RecursionError:
+        return ()  # nested deeper than any event
+    return messages(value, reading)
 
 
 def messages(
@@ -102,16 +111,6 @@ def _header(headers: Mapping[str, str], name: str) -> str:
     value = headers.get(name)  # aiohttp's mapping ignores case; a plain dict does not
     if value is None:
         value = next((found for key, found in headers.items() if key.lower() == name), "")
-    return value
-
-
-def _joined(value: Any) -> Any:
-    if isinstance(value, str):
-        return join_surrogates(value)
-    if isinstance(value, dict):
-        return {join_surrogates(key): _joined(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_joined(item) for item in value]
     return value
 
 
