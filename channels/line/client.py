@@ -211,6 +211,7 @@ class LineClient:
                     host=self._api_base_url, access_token=self._access_token.reveal()
                 )
                 client = self._sdk.AsyncApiClient(settings)
+                _forget_environment(client.rest_client)
                 self._api = self._sdk.AsyncMessagingApi(client)
             return self._api
 
@@ -230,6 +231,13 @@ class LineClient:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             return in_doubt(type(error).__name__)  # ValueError: an answer the SDK cannot read
         return Delivered(tuple(message.id for message in answer.sent_messages or ()))
+
+
+def _forget_environment(rest: Any) -> None:
+    """The SDK's session would tell a proxy of the environment our token and people's texts."""
+    theirs: aiohttp.ClientSession = rest.pool_manager
+    rest.pool_manager = aiohttp.ClientSession(connector=theirs.connector, trust_env=False)
+    theirs.detach()
 
 
 def _unavailable(reason: str) -> ChannelError:

@@ -130,7 +130,7 @@ class TelegramClient:
         )
         try:
             async with (
-                aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+                aiohttp.ClientSession(timeout=timeout, trust_env=False) as session,
                 session.get(url, allow_redirects=False) as answer,
             ):
                 if answer.status != 200:
@@ -189,7 +189,6 @@ class TelegramClient:
                 try:
                     await asyncio.to_thread(self._build)
                 except (ImportError, RuntimeError, ValueError) as error:
-                    # a proxy of the environment that httpx cannot speak to
                     reason = f"client cannot be built: {type(error).__name__}"
                     raise TelegramTrouble(Trouble.NOT_SENT, reason) from None
             return self._bot
@@ -202,7 +201,8 @@ class TelegramClient:
         warnings.filterwarnings("ignore", ".*retry_after.*", notice)  # both its types are read
         request = importlib.import_module("telegram.request").HTTPXRequest
         times = {"connect_timeout": CONNECT_TIMEOUT_S, "write_timeout": self._send_timeout_s}
-        shared = {"verify": self._httpx.create_ssl_context()}  # a tenth of a second each
+        # a context takes a tenth of a second; a proxy of the environment is never asked
+        shared = {"verify": self._httpx.create_ssl_context(), "trust_env": False}
         self._requests = [
             request(connection_pool_size=size, httpx_kwargs=shared, **times) for size in (2, 256)
         ]

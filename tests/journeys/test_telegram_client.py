@@ -209,17 +209,6 @@ async def test_a_move_that_was_told_needs_no_refusal(
     assert [each.chat for each in simulator.deliveries] == ["-1009"]
 
 
-async def test_a_proxy_that_cannot_be_spoken_to_keeps_the_call_for_later(
-    simulator: TelegramSimulator, channel: TelegramChannel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ALL_PROXY", "socks9://127.0.0.1:9")
-    outcome = await channel.send(owed(), POST)
-    assert isinstance(outcome, RetryLater)
-    assert outcome.reason.startswith("client cannot be built")
-    monkeypatch.delenv("ALL_PROXY")
-    assert isinstance(await channel.send(owed(), POST), Delivered)
-
-
 async def test_a_group_that_keeps_moving_ends_in_a_later_try(
     simulator: TelegramSimulator, channel: TelegramChannel
 ) -> None:
