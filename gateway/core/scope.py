@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gateway.core.access import AgentSide, Audience, Collection, ScopeFacts, Sensitivity
 from gateway.core.scope_kinds import is_proven_direct
 from gateway.core.scope_reasons import Reason, Why, reason
-from gateway.core.scope_rules import judge
+from gateway.core.scope_rules import judge, judge_unnamed
 
 __all__ = ["Reason", "Scope", "decide", "explain", "renew", "without_restricted"]
 
@@ -16,7 +16,8 @@ class Scope:
     """The collections one turn may read. Empty means nothing; nothing means everything.
 
     Only functions of this module build one (a test looks for other constructor calls).
-    The readable ones among `reasons` are always exactly `collections`.
+    The readable ones among `reasons` are always exactly `collections`; `unnamed` is the code that
+    holds of every collection without a reason of its own.
     """
 
     collections: frozenset[str]
@@ -24,6 +25,7 @@ class Scope:
     is_direct: bool
     reasons: tuple[Reason, ...] = ()
     generation: int = 0
+    unnamed: str = ""
 
     def narrow(self, collections: frozenset[str]) -> "Scope":
         """Keep only what `collections` names as well; never adds."""
@@ -48,6 +50,7 @@ def decide(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> Sc
         is_proven_direct(audience, agent),
         reasons,
         facts.generation,
+        judge_unnamed(audience, agent, facts).value,
     )
 
 
@@ -82,4 +85,4 @@ def _keep(scope: Scope, collections: frozenset[str], why: Why) -> Scope:
         else each
         for each in scope.reasons
     )
-    return Scope(kept, scope.audience, scope.is_direct, reasons, scope.generation)
+    return replace(scope, collections=kept, reasons=reasons)

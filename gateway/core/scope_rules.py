@@ -1,9 +1,8 @@
 """The rule of one turn: agent side and person side, collection by collection (A3 to A5)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gateway.core.access import (
-    Account,
     AgentSide,
     Audience,
     ChatAddress,
@@ -13,9 +12,11 @@ from gateway.core.access import (
     Sensitivity,
     SubjectKind,
 )
-from gateway.core.roles import is_valid_grant, names_account
+from gateway.core.roles import is_valid_grant
 from gateway.core.scope_kinds import OPEN, Turn, admit
 from gateway.core.scope_reasons import Reason, Why, reason
+
+Subject = tuple[SubjectKind, str]
 
 
 def judge(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> tuple[Reason, ...]:
@@ -24,45 +25,67 @@ def judge(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> tup
     turn = admit(audience, agent, facts)
     if isinstance(turn, Why):
         return tuple(reason(each.id, turn) for each in collections)
-    grants = [grant for grant in facts.grants if is_valid_grant(grant)]
+    of_agent = _by_collection(facts.grants, _agent_subjects(agent))
+    of_person = _by_collection(facts.grants, _person_subjects(turn))
     return tuple(
-        _judge_one(turn, agent, each, [g for g in grants if g.collection_id == each.id])
+        _judge_one(turn, agent, each, of_agent.get(each.id, ()), of_person.get(each.id, ()))
         for each in collections
     )
 
 
+def judge_unnamed(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> Why:
+    """What holds of a collection that none of the grants in `facts` names."""
+    turn = admit(audience, agent, facts)
+    if isinstance(turn, Why):
+        return turn
+    return Why.NOT_GRANTED_TO_AGENT if agent is not None else _allowed_by(turn, ())
+
+
 def _judge_one(
-    turn: Turn, agent: AgentSide | None, collection: Collection, grants: Sequence[Grant]
+    turn: Turn,
+    agent: AgentSide | None,
+    collection: Collection,
+    of_agent: Sequence[Grant],
+    of_person: Sequence[Grant],
 ) -> Reason:
     """The first rule that excludes the collection, else the grants that allow it."""
-    of_agent = _of_agent(agent, grants)
     if agent is not None and not of_agent:
         return reason(collection.id, Why.NOT_GRANTED_TO_AGENT)
     if agent is not None and agent.slugs is not None and collection.slug not in agent.slugs:
         return reason(collection.id, Why.NOT_IN_AGENT_LIST)
-    of_person = _of_account(turn.account, grants) + _of_chat(turn.address, grants)
     verdict = _allowed_by(turn, of_person)
     if verdict.is_readable:
         verdict = _barred_by(turn, collection.sensitivity) or verdict
-    return reason(
-        collection.id, verdict, _detail([*of_agent, *of_person]) if verdict.is_readable else ""
-    )
+    detail = _detail((*of_agent, *of_person)) if verdict.is_readable else ""
+    return reason(collection.id, verdict, detail)
 
 
-def _of_agent(agent: AgentSide | None, grants: Sequence[Grant]) -> list[Grant]:
+def _agent_subjects(agent: AgentSide | None) -> frozenset[Subject]:
+    """The agent itself and its department, by their exact names."""
     if agent is None:
-        return []
-    mine = {(SubjectKind.AGENT, agent.agent_id), (SubjectKind.DEPARTMENT, agent.department)}
-    return [grant for grant in grants if (grant.subject_kind, grant.subject_id) in mine]
+        return frozenset()
+    own = (SubjectKind.AGENT, agent.agent_id)
+    return frozenset({own, (SubjectKind.DEPARTMENT, agent.department)})
 
 
-def _of_account(account: Account | None, grants: Sequence[Grant]) -> list[Grant]:
-    return [g for g in grants if account is not None and names_account(g, account)]
+def _person_subjects(turn: Turn) -> frozenset[Subject]:
+    """The account with its department, and the chat, as far as this kind of turn has them."""
+    chats = {(SubjectKind.CHANNEL, each) for each in channel_subjects(turn.address)}
+    if turn.account is None:
+        return frozenset(chats)
+    user = (SubjectKind.USER, turn.account.id)
+    return frozenset(chats | {user, (SubjectKind.DEPARTMENT, turn.account.department)})
 
 
-def _of_chat(address: ChatAddress | None, grants: Sequence[Grant]) -> list[Grant]:
-    subjects = channel_subjects(address)
-    return [g for g in grants if g.subject_kind is SubjectKind.CHANNEL and g.subject_id in subjects]
+def _by_collection(
+    grants: Iterable[Grant], subjects: frozenset[Subject]
+) -> Mapping[str, Sequence[Grant]]:
+    """The valid grants to any of the subjects, in one pass however many there are."""
+    found: dict[str, list[Grant]] = {}
+    for grant in grants:
+        if (grant.subject_kind, grant.subject_id) in subjects and is_valid_grant(grant):
+            found.setdefault(grant.collection_id, []).append(grant)
+    return found
 
 
 def channel_subjects(address: ChatAddress | None) -> frozenset[str]:
