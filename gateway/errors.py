@@ -31,6 +31,8 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("not_found", 404),
         ErrorCode("conflict", 409),
         ErrorCode("last_owner", 409),
+        ErrorCode("slug_taken", 409),
+        ErrorCode("not_shareable", 400),
         ErrorCode("outcome_unknown", 409),
         ErrorCode("too_many_requests", 429),
         ErrorCode("payload_too_large", 413),

@@ -47,6 +47,7 @@ from gateway.core.messages import (
 )
 from gateway.core.passages import NoVectors, Passage, SearchResult
 from gateway.core.scope import Scope
+from gateway.core.sharing import Shareable
 from gateway.core.turns import Exchange, TurnRecord
 
 Vector = NDArray[np.float32]
@@ -222,8 +223,17 @@ class LinkRequests(Protocol):
 class Collections(Protocol):
     """Collections; a tombstoned one is absent everywhere at once."""
 
-    async def create(self, collection: Collection, owner_id: str) -> Collection:
-        """Assign `no`, add the owner's grant; ConflictError when the slug is taken."""
+    async def create(
+        self,
+        collection: Collection,
+        owner_id: str,
+        *,
+        event: SecurityEvent | None = None,
+        most: int | None = None,
+    ) -> Collection:
+        """Assign `no`, add the owner's grant; ConflictError `slug_taken`. `quota_collections`
+        where there are `most` already. Here and below `event` goes in the same transaction.
+        """
         ...
 
     async def find(self, collection_id: str) -> Collection | None: ...
@@ -233,12 +243,26 @@ class Collections(Protocol):
         """Sources and passages of each collection."""
         ...
 
-    async def replace(self, collection: Collection, *, version: int) -> Collection:
-        """Optimistic: ConflictError unless the stored version is `version`."""
+    async def in_progress(self, ids: frozenset[str]) -> Mapping[str, int]:
+        """How many sources of each collection are still being read; none: left out."""
         ...
 
-    async def remove(self, collection_id: str) -> None:
-        """Tombstone: hidden at once, its sources go one by one by a job."""
+    async def replace(
+        self, collection: Collection, *, version: int, event: SecurityEvent | None = None
+    ) -> Collection:
+        """Optimistic: ConflictError (with `version`) unless the stored version is `version`."""
+        ...
+
+    async def remove(
+        self,
+        collection_id: str,
+        *,
+        version: int | None = None,
+        event: SecurityEvent | None = None,
+    ) -> None:
+        """Tombstone: hidden at once, its sources go one by one by a job. With `version`
+        ConflictError where it moved.
+        """
         ...
 
 
@@ -255,11 +279,48 @@ class Grants(Protocol):
         ...
 
     async def of_collection(self, collection_id: str) -> Sequence[Grant]: ...
-    async def replace(self, collection_id: str, grants: Sequence[Grant], *, version: int) -> int:
-        """One batch; returns the new version. ConflictError: version moved; last_owner."""
+    async def of_reference(self, reference: str) -> tuple[Collection | None, Sequence[Grant]]:
+        """A live collection by id, else by slug, and its grants in the same snapshot; the same
+        two statements whether it is there or not.
+        """
+        ...
+
+    async def replace(
+        self,
+        collection_id: str,
+        grants: Sequence[Grant],
+        *,
+        version: int,
+        event: SecurityEvent | None = None,
+    ) -> int:
+        """One batch; returns the new version. ConflictError: version moved; last_owner. `event`
+        goes in the same transaction.
+        """
         ...
 
     async def subjects(self, kind: SubjectKind) -> Sequence[str]: ...
+
+
+class Principals(Protocol):
+    """To whom grants can be given, as the store knows it at this moment."""
+
+    async def shareable(self, owner_id: str | None, users: frozenset[str]) -> Shareable:
+        """In one snapshot: the active ones of `users`, every department, and the agents that
+        are not archived and that `owner_id` owns (None: all). `channels` stays empty.
+        """
+        ...
+
+    async def people(self, wanted: Callable[[Account], bool], most: int) -> Sequence[Account]:
+        """Active accounts for which `wanted` holds, by display name."""
+        ...
+
+    async def agents(self, owner_id: str | None) -> Sequence[Agent]:
+        """Not archived, owned by this account (None: by anybody), by id."""
+        ...
+
+    async def named(self, ids: frozenset[str]) -> tuple[Mapping[str, Account], Mapping[str, Agent]]:
+        """Those of the ids that are accounts or agents, inactive and archived ones too."""
+        ...
 
 
 # ---------------------------------------------------------------- documents

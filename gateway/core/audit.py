@@ -1,11 +1,12 @@
 """Rows of the access log and of the security audit (FEATURES A24)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 QUERY_KEPT_CHARS = 500
+Detail = str | int | bool | None | Sequence[Mapping[str, str | None]]  # what JSON can hold
 
 
 class AccessAction(StrEnum):
@@ -42,4 +43,4 @@ class SecurityEvent:
     event: str
     at: datetime
     actor: str
-    details: Mapping[str, str | int | bool | None]
+    details: Mapping[str, Detail]

@@ -18,6 +18,11 @@ class SourceState(StrEnum):
     FAILED = "failed"
 
 
+IN_PROGRESS = frozenset(
+    {SourceState.QUEUED, SourceState.EXTRACTING, SourceState.INDEXING, SourceState.EMBEDDING}
+)
+
+
 class StatusDetail(StrEnum):
     """How far a search of this source reaches."""
 

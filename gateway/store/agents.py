@@ -88,10 +88,10 @@ class SqliteAgents:
 
     async def find(self, agent_id: str) -> Agent | None:
         row = await self._database.read(lambda c: _FIND.first(c, agent_id=agent_id))
-        return None if row is None else _agent_of(row)
+        return None if row is None else agent_of(row)
 
     async def list(self) -> Sequence[Agent]:
-        return [_agent_of(row) for row in await self._database.read(_ALL.all)]
+        return [agent_of(row) for row in await self._database.read(_ALL.all)]
 
     async def bind(self, agent_id: str, account_id: str, role: BindingRole | None) -> None:
         """None unbinds. NotFoundError when either is not there."""
@@ -110,7 +110,8 @@ class SqliteAgents:
         return {account_id: BindingRole(role) for account_id, role in rows}
 
 
-def _agent_of(row: Row) -> Agent:
+def agent_of(row: Row) -> Agent:
+    """A row of agents.c."""
     return Agent(row[0], row[1], row[2], bool(row[3]))
 
 

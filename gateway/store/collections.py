@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 
 from gateway.core.access import Collection, EmbeddingPolicy, Role, Sensitivity, SubjectKind
 from gateway.core.audit import SecurityEvent
-from gateway.errors import ConflictError, NotFoundError
+from gateway.core.documents import IN_PROGRESS
+from gateway.errors import ConflictError, GatewayError, NotFoundError
 from gateway.interfaces import Clock, Collections, Ids
 from gateway.store import counters
 from gateway.store.audit_rows import put_event
@@ -14,7 +15,7 @@ from gateway.store.database import Database
 from gateway.store.grant_rows import INSERT_GRANT
 from gateway.store.job_rows import put_job
 from gateway.store.json_text import json_list
-from gateway.store.statements import Row, Statement, in_texts
+from gateway.store.statements import Row, Statement, in_texts, literal
 from gateway.store.tables.library import source_tombstones, sources
 from gateway.store.tables.people import collections
 from gateway.store.values import micros
@@ -65,6 +66,17 @@ _COUNTS = Statement(
     .where(IS_LIVE, in_texts(collections.c.id, "ids"))
     .group_by(collections.c.id)
 )
+_IN_PROGRESS = Statement(
+    select(sources.c.collection_id, func.count())
+    .join(collections, collections.c.id == sources.c.collection_id)
+    .where(
+        IS_LIVE,
+        in_texts(collections.c.id, "ids"),
+        or_(*(sources.c.state == literal(state.value) for state in sorted(IN_PROGRESS))),
+    )
+    .group_by(sources.c.collection_id)
+)
+_LIVE_COUNT = Statement(select(func.count()).select_from(collections).where(IS_LIVE))
 _UPDATE = Statement(
     update(collections)
     .where(IS_LIVE, collections.c.id == bindparam("collection_id"))
@@ -113,6 +125,18 @@ def live_collection(connection: Connection, collection_id: str) -> Collection:
     return collection_of(row)
 
 
+def live_at(connection: Connection, collection_id: str, version: int) -> Collection:
+    """The collection, unchanged since `version`; NotFoundError, or ConflictError that tells the
+    version it has now.
+    """
+    collection = live_collection(connection, collection_id)
+    if collection.version != version:
+        raise ConflictError(
+            f"collection {collection_id} moved on from {version}", version=collection.version
+        )
+    return collection
+
+
 class SqliteCollections:
     """Collections; each change counts the generation on and may carry its security event."""
 
@@ -122,11 +146,18 @@ class SqliteCollections:
         self._ids = ids
 
     async def create(
-        self, collection: Collection, owner_id: str, *, event: SecurityEvent | None = None
+        self,
+        collection: Collection,
+        owner_id: str,
+        *,
+        event: SecurityEvent | None = None,
+        most: int | None = None,
     ) -> Collection:
         values = _values(collection)
 
         def unit(connection: Connection) -> Collection:
+            if most is not None and _LIVE_COUNT.scalar(connection) >= most:
+                raise GatewayError("collections", code="quota_collections")
             _refuse_taken(connection, collection)
             _INSERT.run(connection, id=collection.id, **values)
             INSERT_GRANT.run(
@@ -157,14 +188,17 @@ class SqliteCollections:
         rows = await self._database.read(lambda c: _COUNTS.all(c, ids=json_list(ids)))
         return {row[0]: (row[1], row[2]) for row in rows}
 
+    async def in_progress(self, ids: frozenset[str]) -> Mapping[str, int]:
+        rows = await self._database.read(lambda c: _IN_PROGRESS.all(c, ids=json_list(ids)))
+        return {row[0]: row[1] for row in rows}
+
     async def replace(
         self, collection: Collection, *, version: int, event: SecurityEvent | None = None
     ) -> Collection:
         values = {f"new_{name}": value for name, value in _values(collection).items()}
 
         def unit(connection: Connection) -> Collection:
-            if live_collection(connection, collection.id).version != version:
-                raise ConflictError(f"collection {collection.id} moved on from {version}")
+            live_at(connection, collection.id, version)
             _refuse_taken(connection, collection)
             _UPDATE.run(connection, collection_id=collection.id, **values)
             _changed(connection, event)
@@ -172,12 +206,21 @@ class SqliteCollections:
 
         return await self._database.write(unit)
 
-    async def remove(self, collection_id: str, *, event: SecurityEvent | None = None) -> None:
+    async def remove(
+        self,
+        collection_id: str,
+        *,
+        version: int | None = None,
+        event: SecurityEvent | None = None,
+    ) -> None:
         """Puts the job `remove_collection` with it; nothing happens when it is gone already."""
         now = micros(self._clock.now())
         job_id = self._ids.new()
 
         def unit(connection: Connection) -> None:
+            row = _FIND.first(connection, collection_id=collection_id)
+            if row is not None and version is not None:
+                live_at(connection, collection_id, version)
             if _TOMBSTONE.run(connection, collection_id=collection_id, at=now):
                 _FORGET_TITLES.run(connection, gone=collection_id)
                 put_job(connection, job_id, "remove_collection", collection_id, now)
@@ -200,7 +243,7 @@ def _values(collection: Collection) -> dict[str, str]:
 def _refuse_taken(connection: Connection, collection: Collection) -> None:
     row = _BY_SLUG.first(connection, name=collection.slug)
     if row is not None and row[0] != collection.id:
-        raise ConflictError(f"slug {collection.slug} is taken")
+        raise ConflictError(f"slug {collection.slug} is taken", code="slug_taken")
 
 
 def _changed(connection: Connection, event: SecurityEvent | None) -> None:

@@ -25,7 +25,7 @@ from gateway.store.collections import (
     COLLECTION_COLUMNS,
     IS_LIVE,
     collection_of,
-    live_collection,
+    live_at,
 )
 from gateway.store.database import Database
 from gateway.store.grant_rows import GRANT_COLUMNS, INSERT_GRANT, grants_of
@@ -68,6 +68,18 @@ _OF_COLLECTION = Statement(
     .where(IS_LIVE, collections.c.id == bindparam("collection_id"))
     .order_by(grants.c.subject_kind, grants.c.subject_id)
 )
+_BY_REFERENCE = Statement(
+    select(*COLLECTION_COLUMNS)
+    .where(
+        IS_LIVE,
+        or_(
+            collections.c.id == bindparam("reference"), collections.c.slug == bindparam("reference")
+        ),
+    )
+    # a slug may look like the id of another collection: the id is meant
+    .order_by((collections.c.id == bindparam("reference")).desc())
+    .limit(1)
+)
 _CLEAR = Statement(delete(grants).where(grants.c.collection_id == bindparam("collection")))
 _COUNT_VERSION = Statement(
     update(collections)
@@ -102,6 +114,15 @@ class SqliteGrants:
         )
         return list(grants_of(rows))
 
+    async def of_reference(self, reference: str) -> tuple[Collection | None, Sequence[Grant]]:
+        def both(connection: Connection) -> tuple[Collection | None, Sequence[Grant]]:
+            row = _BY_REFERENCE.first(connection, reference=reference)
+            found = None if row is None else collection_of(row)
+            of_it = _OF_COLLECTION.all(connection, collection_id=found.id if found else "")
+            return found, list(grants_of(of_it))
+
+        return await self._database.read(both)
+
     async def replace(
         self,
         collection_id: str,
@@ -113,8 +134,7 @@ class SqliteGrants:
         """NotFoundError without the collection. `event` goes in the same transaction."""
 
         def unit(connection: Connection) -> int:
-            if live_collection(connection, collection_id).version != version:
-                raise ConflictError(f"collection {collection_id} moved on from {version}")
+            live_at(connection, collection_id, version)
             if not has_user_owner(grants):
                 raise ConflictError(f"collection {collection_id}", code="last_owner")
             _CLEAR.run(connection, collection=collection_id)

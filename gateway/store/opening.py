@@ -21,6 +21,7 @@ from gateway.store.maintenance import Maintenance
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.passages import SqlitePassages
 from gateway.store.people import SqliteAccounts, SqliteSessions
+from gateway.store.principals import SqlitePrincipals
 from gateway.store.sources import SqliteSources
 from gateway.store.turns import SqliteTurns
 from gateway.store.vectors import SqliteVectors
@@ -43,6 +44,7 @@ class Store:
         self.link_requests = SqliteLinkRequests(knowledge)
         self.collections = SqliteCollections(knowledge, clock, ids)
         self.grants = SqliteGrants(knowledge)
+        self.principals = SqlitePrincipals(knowledge)
         self.inbox = SqliteInbox(inbox, clock)
         self.outbox = SqliteOutbox(inbox)
         self.sources = SqliteSources(knowledge, self.outbox, clock, ids)
