@@ -20,6 +20,7 @@ from gateway.core.folding import storable
 from gateway.core.history import MAX_EXCHANGES, usable
 from gateway.core.messages import CitationView, Limits, Reply, Unit
 from gateway.core.prompt import build
+from gateway.core.scope_origin import provenance
 from gateway.core.splitting import split
 from gateway.core.turns import Exchange, PresentedPassage, TurnCitation, TurnRecord
 from gateway.draft_stream import DraftStream
@@ -255,27 +256,25 @@ class TurnRunner:
         return answer
 
     async def _record(
-        self,
-        asked: Asked,
-        answer: Answer,
-        reading: Reading | None,
-        citations: tuple[TurnCitation, ...],
+        self, asked: Asked, answer: Answer, reading: Reading | None, cited: tuple[TurnCitation, ...]
     ) -> None:
-        account = asked.audience.account
+        scope = reading.scope if reading is not None else None
+        kept = provenance(asked.audience, scope)
         await self.turns.record(
             TurnRecord(
                 id=asked.turn_id,
                 agent_id=asked.agent_id,
                 conversation=asked.conversation,
-                is_direct=reading is not None and reading.scope.is_direct,
+                is_direct=scope is not None and scope.is_direct,
                 audience=asked.audience.kind,
-                account_id=account.id if account is not None else None,
+                account_id=kept.origin.account_id,
                 sender=asked.sender,
                 question=storable(asked.text),
                 answer=storable(answer.text),
                 asked_at=asked.asked_at,
                 answered_at=self.clock.now(),
-                citations=citations,
+                citations=cited,
+                provenance=kept,
             )
         )
 

@@ -159,6 +159,7 @@ class Audience:
     is_direct: bool = False
     upstream: "Audience | None" = None  # DELEGATED only
     sender_id: str | None = None  # LINKED: whose link must still hold; None: any of that account
+    turn_id: str | None = None  # DELEGATED: the turn it was dispatched from
 
 
 @dataclass(frozen=True, slots=True)

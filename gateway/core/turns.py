@@ -7,6 +7,7 @@ from datetime import datetime
 from gateway.core.access import AudienceKind
 from gateway.core.excerpts import nearest_sentence
 from gateway.core.passages import Passage
+from gateway.core.scope_origin import Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class TurnRecord:
     asked_at: datetime
     answered_at: datetime
     citations: tuple[TurnCitation, ...] = ()
+    provenance: Provenance | None = None  # None: of a turn kept by an older release
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, update
 
 from gateway.core.access import AudienceKind
+from gateway.core.scope_origin import Provenance
 from gateway.core.turns import Exchange, TurnCitation, TurnRecord
 from gateway.interfaces import Retractions, Turns
 from gateway.store.database import Database
-from gateway.store.json_text import json_list
+from gateway.store.json_text import encoded, json_list
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.statements import Row, Statement, in_texts, literal
 from gateway.store.tables.library import sources
@@ -234,6 +236,7 @@ def _record(row: Row, cited: Sequence[Row]) -> TurnRecord:
         asked_at=instant(row[9]),
         answered_at=instant(row[10]),
         citations=tuple(_citation(each) for each in cited),
+        provenance=None if row[11] is None else msgspec.json.decode(row[11], type=Provenance),
     )
 
 
@@ -258,6 +261,7 @@ def _values(turn: TurnRecord) -> dict[str, object]:
         "answer": clean(turn.answer),
         "asked_at": micros(turn.asked_at),
         "answered_at": micros(turn.answered_at),
+        "provenance": None if turn.provenance is None else encoded(turn.provenance),
     }
 
 
