@@ -18,6 +18,19 @@ def usable(exchanges: Sequence[Exchange], scope: Scope) -> tuple[ChatMessage, ..
     scope does not hold any more, or that has gone, is left out as if it had never been said; the
     bound (20 messages or 8,000 characters) counts what is left.
     """
+    return tuple(message for exchange in _kept(exchanges, scope) for message in _messages(exchange))
+
+
+def rests_on(exchanges: Sequence[Exchange], scope: Scope) -> tuple[tuple[str, str], ...]:
+    """(source id, collection id) of all that the exchanges which `usable` keeps rested on.
+
+    An answer written after reading them may repeat any of it ("summarise that").
+    """
+    kept = _kept(exchanges, scope)
+    return tuple(dict.fromkeys(each for exchange in kept for each in exchange.presented))
+
+
+def _kept(exchanges: Sequence[Exchange], scope: Scope) -> Sequence[Exchange]:
     kept: list[Exchange] = []
     chars = 0
     for exchange in reversed(exchanges):
@@ -27,7 +40,7 @@ def usable(exchanges: Sequence[Exchange], scope: Scope) -> tuple[ChatMessage, ..
         if chars > MAX_CHARS or len(kept) == MAX_EXCHANGES:
             break
         kept.append(exchange)
-    return tuple(message for exchange in reversed(kept) for message in _messages(exchange))
+    return kept[::-1]
 
 
 def _is_usable(exchange: Exchange, scope: Scope) -> bool:
