@@ -69,7 +69,8 @@ async def measure(options: argparse.Namespace, home: Path) -> dict[str, Any]:
     async with _gateway(home) as (pid, url):
         asker = Asker(url, here, pid)
         async with asker.running():
-            await asker.ask_all(3, 3)  # loads the model and the SDKs
+            for count in (3, options.in_flight):  # loads the model and the SDKs, and connects
+                await asker.ask_all(count, count)
             parts = {"load": _load, "slow": _slow, "flood": _flood}
             for name, part in parts.items():
                 if options.only in (None, name):

@@ -1,10 +1,11 @@
 """Puts the program together: with its siblings app_*.py the only place of concrete classes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -44,6 +45,7 @@ from gateway.store import Store
 from gateway.surfaces.local import LocalRoute
 from gateway.surfaces.meter import LoopLag, PrometheusMeter
 from gateway.system import SystemClock, Uuid7Ids
+from gateway.tidying import keep_tidy
 from gateway.turn import TurnRunner
 
 log = structlog.get_logger()
@@ -95,8 +97,7 @@ class App:
             tasks.create_task(self.sender.run())
             watching = tasks.create_task(self.watcher.run())
             connections = tasks.create_task(self.channels.run(self.lanes.accept))
-            beside = self.shelves.warm_up(), self._keep_up(), LoopLag(self.meter, self.clock).run()
-            chores = [tasks.create_task(chore) for chore in beside]
+            chores = [tasks.create_task(chore) for chore in self._chores()]
             try:
                 await local.start()
                 chosen = self.settings.port if port is None else port
@@ -114,6 +115,13 @@ class App:
                 self.lanes.stop()
                 await asyncio.wait([lanes])  # what they still put is sent before we end
                 self.sender.stop()
+
+    def _chores(self) -> Iterable[Coroutine[Any, Any, None]]:
+        """What goes on beside until we stop."""
+        yield self.shelves.warm_up()
+        yield self._keep_up()
+        yield LoopLag(self.meter, self.clock).run()
+        yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
 
     async def _begin(self) -> None:
         """Nothing that a dead process should have wiped is read again."""

@@ -45,12 +45,15 @@ class Gate:
 
     async def __aenter__(self) -> None:
         await self._places.acquire()
-        if self._urgency is not None:
-            try:
-                await self._urgency.passed(PATIENCE_S)
-            except BaseException:
+        if self._urgency is None:
+            return
+        is_in = False
+        try:
+            await self._urgency.passed(PATIENCE_S)
+            is_in = True
+        finally:
+            if not is_in:  # gave up waiting
                 self._places.release()
-                raise
 
     async def __aexit__(self, *_: object) -> None:
         self._places.release()

@@ -153,6 +153,11 @@ class InboxLanes:
             await self._drain()
             renewing.cancel()
 
+    @property
+    def is_idle(self) -> bool:
+        """No turn runs."""
+        return not self._running
+
     def stop(self) -> None:
         """Begin no further turn; `run` returns when the running ones or their grace have ended."""
         self._is_stopping = True

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from gateway import home as homes
+from gateway import tidying
 from gateway.app import open_app
 from gateway.commands.operator import operator
 from gateway.commands.output import DONE, language, say, show
@@ -73,6 +74,7 @@ async def run_gateway(home: Path, host: str | None, port: int | None) -> None:
     """Serve until SIGINT or SIGTERM; HomeError when another gateway has the home."""
     homes.require(home)
     sys.setswitchinterval(SWITCH_S)
+    tidying.begin()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
