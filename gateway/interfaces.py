@@ -1,6 +1,6 @@
 """The seams: small protocols between the path of a message and everything that does I/O."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from gateway.core.access import (
     ScopeFacts,
     SubjectKind,
 )
-from gateway.core.agents import AgentSettings
+from gateway.core.agents import AgentKnowledge, AgentSettings, ListChange, SettingsChange
 from gateway.core.audit import AccessEntry, SecurityEvent
 from gateway.core.chat import ChatMessage, Draft, Tool
 from gateway.core.documents import (
@@ -46,6 +46,8 @@ from gateway.core.messages import (
     SendOutcome,
 )
 from gateway.core.passages import NoVectors, Passage, SearchResult
+from gateway.core.people import AccountChange
+from gateway.core.proposals import OpenProposal, Proposal
 from gateway.core.scope import Scope
 from gateway.core.sharing import Shareable
 from gateway.core.turns import Exchange, TurnRecord
@@ -85,6 +87,40 @@ class Accounts(Protocol):
     async def list(self) -> Sequence[Account]: ...
     async def set_password_hash(self, account_id: str, password_hash: str) -> None: ...
     async def password_hash(self, account_id: str) -> str | None: ...
+    async def departments(self) -> Sequence[str]:
+        """Names in use by active accounts and by agents that are not archived."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who makes a change, and when. `account_id` None: the operator at this machine."""
+
+    account_id: str | None
+    at: datetime
+
+
+class AccountChanges(Protocol):
+    """Changes of accounts. Each is one transaction: rule, change, generation, audit row."""
+
+    async def add(self, account: Account, password_hash: str, by: Act) -> None:
+        """ConflictError when the login is taken; NotFoundError unless `by` is an admin now."""
+        ...
+
+    async def change(self, account_id: str, change: AccountChange, by: Act) -> Account:
+        """NotFoundError: absent, or not for `by` to change. ConflictError `last_admin`.
+
+        Deactivation removes sessions, tokens and open link codes: they do not come back.
+        """
+        ...
+
+    async def set_password(
+        self, account_id: str, password_hash: str, by: Act, *, keep: str | None = None
+    ) -> None:
+        """Ends sessions and tokens but the session whose secret's SHA-256 is `keep`.
+        NotFoundError as above.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +134,28 @@ class Session:
     created_at: datetime
     expires_at: datetime
 
+    @property
+    def id(self) -> str:
+        """What people name it by: half of the hash, which opens nothing."""
+        return self.secret_sha256[:32]
+
 
 class Sessions(Protocol):
     """Browser sessions and API tokens."""
 
     async def put(self, session: Session) -> None: ...
+    async def add_token(self, session: Session, most: int, by: Act) -> None:
+        """With its audit row. ConflictError `too_many_tokens`: the account has `most` that hold."""
+        ...
+
+    async def list(self, kind: str, account_id: str | None, now: datetime) -> Sequence[Session]:
+        """Those that hold, newest first; without an account everybody's."""
+        ...
+
+    async def revoke(self, session_id: str, kind: str, by: Act) -> None:
+        """With its audit row. NotFoundError: absent, or another's and `by` is no admin."""
+        ...
+
     async def find(self, secret_sha256: str, now: datetime) -> Session | None: ...
     async def remove(self, secret_sha256: str) -> None: ...
     async def remove_all_of(self, account_id: str) -> None: ...
@@ -118,11 +171,66 @@ class Agents(Protocol):
     async def bindings(self, agent_id: str) -> Mapping[str, BindingRole]: ...
 
 
+class AgentChanges(Protocol):
+    """Changes of agents. Each is one transaction: rule, change, generation, audit row.
+
+    NotFoundError: absent, or `by` neither owns the agent nor is an admin at that moment.
+    """
+
+    async def add(self, agent: Agent, by: Act) -> None:
+        """Whoever adds it owns it; the operator's belongs to the admins. ConflictError: exists."""
+        ...
+
+    async def bind(self, agent_id: str, account_id: str, role: BindingRole | None, by: Act) -> None:
+        """None unbinds. ConflictError `last_owner`: none who can sign in would be left, and `by`
+        is no admin.
+        """
+        ...
+
+    async def set_archived(self, agent_id: str, *, is_archived: bool, by: Act) -> Agent: ...
+    async def hand_over(self, agent_id: str, account_id: str, by: Act, *, archive: bool) -> Agent:
+        """The account owns the agent from now on, alone; `archive` puts it away until the new
+        owner restores it.
+        """
+        ...
+
+    async def save(self, agent: Agent, fields: str, by: Act) -> None:
+        """Keep name and department as `agent.toml` has them; `fields` names what changed."""
+        ...
+
+    async def note_list(self, agent_id: str, listed: str, by: Act) -> None:
+        """`[knowledge]` was written; `listed`: its collections as the audit shows them."""
+        ...
+
+
 class AgentFiles(Protocol):
     """`agents/<id>/agent.toml` and `persona.md`; a broken [knowledge] reads as `[]`."""
 
     async def load(self, agent_id: str) -> AgentSettings | None: ...
     async def create(self, settings: AgentSettings) -> None: ...
+
+
+class AgentEditing(Protocol):
+    """Changes of an agent's files: atomic, comments kept.
+
+    NotFoundError without the folder; ConflictError `agent_file_broken` where what is there cannot
+    be read.
+    """
+
+    async def present(self, agent_ids: Iterable[str]) -> frozenset[str]:
+        """Those that have their folder with an `agent.toml`."""
+        ...
+
+    async def update(self, agent_id: str, change: SettingsChange) -> None: ...
+    async def set_knowledge(
+        self, agent_id: str, knowledge: AgentKnowledge, *, replace: bool = False
+    ) -> None:
+        """`replace` writes over what cannot be read."""
+        ...
+
+    async def list_collection(self, agent_id: str, slug: str) -> ListChange:
+        """Add a slug to the agent's own list, where it has one."""
+        ...
 
 
 class Links(Protocol):
@@ -371,6 +479,50 @@ class Sources(Protocol):
 
     async def usage(self) -> Mapping[str, tuple[int, int, int]]:
         """Collection id -> sources, passages, bytes; for the quotas."""
+        ...
+
+
+class Proposals(Protocol):
+    """Documents that wait for approval (FEATURES A22). Each method is one transaction, its
+    security events with it; who may decide is asked for within it.
+    """
+
+    async def put(self, cards: Sequence[Proposal]) -> Sequence[Proposal]:
+        """All of them or none: GatewayError `proposal_limit`, NotFoundError when the collection
+        went. What this turn, or the same proposer in a pending card, proposed already stands for
+        itself: then the stored card comes back, with another id.
+        """
+        ...
+
+    async def of_turn(self, turn_id: str) -> Sequence[Proposal]: ...
+    async def decidable(self, account_id: str, now: datetime) -> Sequence[OpenProposal]:
+        """Open cards of the collections where this account may decide, oldest first."""
+        ...
+
+    async def find(self, proposal_id: str, account_id: str, now: datetime) -> OpenProposal:
+        """NotFoundError for what is absent or not this account's to decide, alike; ConflictError
+        `proposal_decided`, `proposal_expired`.
+        """
+        ...
+
+    async def approve(
+        self, proposal_id: str, account_id: str, source: Source, now: datetime
+    ) -> tuple[Source, bool]:
+        """As `find`; the decision and the source with its job in one go. (source, is_new)."""
+        ...
+
+    async def reject(
+        self, proposal_id: str, account_id: str, now: datetime, *, reason: str | None = None
+    ) -> None:
+        """As `find`. `reason`: an approval that failed for good, by its code."""
+        ...
+
+    async def expire(self, now: datetime) -> Sequence[str]:
+        """End those that are too old, or whose collection is gone; their ids."""
+        ...
+
+    async def pending(self) -> frozenset[str]:
+        """Ids of all cards that are not decided: the files to be kept."""
         ...
 
 

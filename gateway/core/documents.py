@@ -66,6 +66,7 @@ class Source:
     warnings: tuple[SourceWarning, ...] = ()
     media_type: str = ""
     added_by: str | None = None
+    approved_by: str | None = None  # of a proposal (A22): who let in what `added_by` proposed
     passages: int = 0
     attempts: int = 0
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from gateway.interfaces import Clock, Ids
 from gateway.store import counters
+from gateway.store.account_changes import SqliteAccountChanges
+from gateway.store.agent_changes import SqliteAgentChanges
 from gateway.store.agents import SqliteAgents, SqliteLinks
 from gateway.store.audit import SqliteAudit
 from gateway.store.blobs import BlobFolder
@@ -20,8 +22,10 @@ from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.passages import SqlitePassages
-from gateway.store.people import SqliteAccounts, SqliteSessions
+from gateway.store.people import SqliteAccounts
 from gateway.store.principals import SqlitePrincipals
+from gateway.store.proposals import SqliteProposals
+from gateway.store.sessions import SqliteSessions
 from gateway.store.sources import SqliteSources
 from gateway.store.turns import SqliteTurns
 from gateway.store.vectors import SqliteVectors
@@ -37,8 +41,10 @@ class Store:
         inbox, knowledge = databases
         self._knowledge = knowledge
         self.accounts = SqliteAccounts(knowledge)
+        self.account_changes = SqliteAccountChanges(knowledge)
         self.sessions = SqliteSessions(knowledge)
         self.agents = SqliteAgents(knowledge)
+        self.agent_changes = SqliteAgentChanges(knowledge)
         self.links = SqliteLinks(knowledge)
         self.link_codes = SqliteLinkCodes(knowledge)
         self.link_requests = SqliteLinkRequests(knowledge)
@@ -48,6 +54,7 @@ class Store:
         self.inbox = SqliteInbox(inbox, clock)
         self.outbox = SqliteOutbox(inbox)
         self.sources = SqliteSources(knowledge, self.outbox, clock, ids)
+        self.proposals = SqliteProposals(knowledge, ids)
         self.passages = SqlitePassages(knowledge, clock, ids)
         self.vectors = SqliteVectors(knowledge)
         self.jobs = SqliteJobs(knowledge, clock, ids)

@@ -93,7 +93,23 @@ def source_of(row: Row) -> Source:
         revision_id=row[13],
         passages=row[14],
         attempts=row[15],
+        approved_by=row[16],
     )
+
+
+def add_source(
+    connection: Connection, source: Source, job_id: str, now: int
+) -> tuple[Source, bool]:
+    """The source with its job, or the one that holds the same bytes there already."""
+    live_collection(connection, source.collection_id)
+    same = _SAME.first(connection, collection_id=source.collection_id, sha256=source.sha256)
+    if same is not None:
+        return source_of(same), False
+    _INSERT.run(connection, **_values(source))
+    put_job(connection, job_id, "ingest", source.id, now)
+    found = _FIND.first(connection, source_id=source.id)
+    assert found is not None
+    return source_of(found), True
 
 
 class SqliteSources:
@@ -107,21 +123,8 @@ class SqliteSources:
 
     async def add(self, source: Source) -> tuple[Source, bool]:
         """NotFoundError without the collection. The job is `ingest`, its key the source id."""
-        values = _values(source)
         job_id, now = self._ids.new(), micros(self._clock.now())
-
-        def unit(connection: Connection) -> tuple[Source, bool]:
-            live_collection(connection, source.collection_id)
-            same = _SAME.first(connection, collection_id=source.collection_id, sha256=source.sha256)
-            if same is not None:
-                return source_of(same), False
-            _INSERT.run(connection, **values)
-            put_job(connection, job_id, "ingest", source.id, now)
-            found = _FIND.first(connection, source_id=source.id)
-            assert found is not None
-            return source_of(found), True
-
-        return await self._database.write(unit)
+        return await self._database.write(lambda c: add_source(c, source, job_id, now))
 
     async def find(self, source_id: str) -> Source | None:
         row = await self._database.read(lambda c: _FIND.first(c, source_id=source_id))
@@ -215,6 +218,7 @@ def _values(source: Source) -> dict[str, object]:
         "revision_id": None,  # none yet, whatever the caller thinks: only `replace` sets it
         "passages": 0,
         "attempts": source.attempts,
+        "approved_by": source.approved_by,
     }
 
 

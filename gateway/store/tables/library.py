@@ -33,6 +33,7 @@ sources = Table(
     Column("revision_id", Text),  # the revision that searches follow
     Column("passages", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
+    Column("approved_by", Text),  # of a proposal
     UniqueConstraint("collection_id", "sha256"),
 )
 
