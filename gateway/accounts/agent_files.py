@@ -72,6 +72,7 @@ class AgentFolder:
             fallbacks=tuple(fallbacks),
             persona=persona.read_text("utf-8", "replace") if persona.is_file() else "",
             knowledge=knowledge_of(table, agent_id),
+            colleagues=_colleagues(agent, agent_id),
         )
 
     def _create(self, settings: AgentSettings) -> None:
@@ -130,6 +131,14 @@ def _models(table: Mapping[str, Any]) -> list[str]:
     given = table.get("model")
     names = given if isinstance(given, list) else [given]
     return [name for name in names if isinstance(name, str) and name] or ["extractive"]
+
+
+def _colleagues(table: Mapping[str, Any], own_id: str) -> tuple[str, ...]:
+    """`colleagues`, each once, never the agent itself; anything but a list of ids names nobody."""
+    given = table.get("colleagues")
+    names = given if isinstance(given, list) else []
+    ids = [name for name in names if isinstance(name, str) and is_agent_id(name)]
+    return tuple(dict.fromkeys(each for each in ids if each != own_id))
 
 
 def _table(path: Path) -> dict[str, Any] | None:

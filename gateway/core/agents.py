@@ -1,5 +1,6 @@
 """The settings of one agent, as `agent.toml` and `persona.md` hold them."""
 
+import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +42,7 @@ class AgentSettings:
     knowledge: AgentKnowledge = AgentKnowledge()
     is_archived: bool = False
     fallbacks: tuple[str, ...] = ()
+    colleagues: tuple[str, ...] = ()  # ids of agents that this one may ask
 
     @property
     def side(self) -> AgentSide:
@@ -48,3 +50,28 @@ class AgentSettings:
         return AgentSide(
             self.agent_id, self.department, self.knowledge.collections, self.is_archived
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """New values of an agent's settings; None leaves one as it is. `models`: first, fallbacks."""
+
+    display_name: str | None = None
+    department: str | None = None
+    models: tuple[str, ...] | None = None
+    persona: str | None = None
+    answer_mode: AnswerMode | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that are given."""
+        named = (field.name for field in dataclasses.fields(self))
+        return tuple(name for name in named if getattr(self, name) is not None)
+
+
+class ListChange(StrEnum):
+    """What adding a collection to an agent's own list came to (FEATURES A26)."""
+
+    NO_LIST = "no_list"  # the agent uses all that is shared with it
+    LISTED = "listed"  # it stands there now, or did already
+    ONLY_ONE = "only_one"  # the list was empty: the agent used nothing before
