@@ -23,23 +23,23 @@ _PUT = Statement(
     ),
     columns=[column.name for column in agents.c],
 )
-_FIND = Statement(select(*agents.c).where(agents.c.id == bindparam("agent_id")))
+FIND_AGENT = Statement(select(*agents.c).where(agents.c.id == bindparam("agent_id")))
 _ALL = Statement(select(*agents.c).order_by(agents.c.id))
 _new_binding = insert(bindings)
-_BIND = Statement(
+BIND = Statement(
     _new_binding.on_conflict_do_update(
         index_elements=[bindings.c.agent_id, bindings.c.account_id],
         set_={"role": _new_binding.excluded.role},
     ),
     columns=["agent_id", "account_id", "role"],
 )
-_UNBIND = Statement(
+UNBIND = Statement(
     delete(bindings).where(
         bindings.c.agent_id == bindparam("agent_id"),
         bindings.c.account_id == bindparam("account_id"),
     )
 )
-_BINDINGS = Statement(
+BINDINGS = Statement(
     select(bindings.c.account_id, bindings.c.role)
     .where(bindings.c.agent_id == bindparam("agent_id"))
     .order_by(bindings.c.account_id)
@@ -87,7 +87,7 @@ class SqliteAgents:
         await self._database.write(unit)
 
     async def find(self, agent_id: str) -> Agent | None:
-        row = await self._database.read(lambda c: _FIND.first(c, agent_id=agent_id))
+        row = await self._database.read(lambda c: FIND_AGENT.first(c, agent_id=agent_id))
         return None if row is None else agent_of(row)
 
     async def list(self) -> Sequence[Agent]:
@@ -98,15 +98,15 @@ class SqliteAgents:
 
         def unit(connection: Connection) -> None:
             if role is None:
-                _UNBIND.run(connection, agent_id=agent_id, account_id=account_id)
+                UNBIND.run(connection, agent_id=agent_id, account_id=account_id)
             else:
-                _BIND.run(connection, agent_id=agent_id, account_id=account_id, role=role.value)
+                BIND.run(connection, agent_id=agent_id, account_id=account_id, role=role.value)
             counters.add(connection, counters.GENERATION)
 
         await self._database.write(unit)
 
     async def bindings(self, agent_id: str) -> Mapping[str, BindingRole]:
-        rows = await self._database.read(lambda c: _BINDINGS.all(c, agent_id=agent_id))
+        rows = await self._database.read(lambda c: BINDINGS.all(c, agent_id=agent_id))
         return {account_id: BindingRole(role) for account_id, role in rows}
 
 

@@ -1,18 +1,16 @@
-"""Accounts and their sessions on SQLite."""
+"""Accounts on SQLite, as they are read and put whole."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, delete, select, true
+from sqlalchemy import Connection, bindparam, false, select, true, union
 from sqlalchemy.dialects.sqlite import insert
 
 from gateway.core.access import Account, AccountRole
-from gateway.interfaces import Accounts, Session, Sessions
+from gateway.interfaces import Accounts
 from gateway.store import counters
 from gateway.store.database import Database
-from gateway.store.statements import Row, Statement
-from gateway.store.tables.people import accounts, credentials, sessions
-from gateway.store.values import instant, micros
+from gateway.store.statements import Row, Statement, literal
+from gateway.store.tables.people import accounts, agents, credentials
 
 ACCOUNT_COLUMNS = tuple(accounts.c)
 _new = insert(accounts)
@@ -24,10 +22,10 @@ _PUT = Statement(
     columns=[column.name for column in accounts.c],
 )
 FIND_ACCOUNT = Statement(select(*ACCOUNT_COLUMNS).where(accounts.c.id == bindparam("account_id")))
-_BY_LOGIN = Statement(select(*ACCOUNT_COLUMNS).where(accounts.c.login == bindparam("name")))
+BY_LOGIN = Statement(select(*ACCOUNT_COLUMNS).where(accounts.c.login == bindparam("name")))
 _ALL = Statement(select(*ACCOUNT_COLUMNS).order_by(accounts.c.login))
 _new_hash = insert(credentials)
-_SET_HASH = Statement(
+SET_HASH = Statement(
     _new_hash.on_conflict_do_update(
         index_elements=[credentials.c.account_id],
         set_={"password_hash": _new_hash.excluded.password_hash},
@@ -37,20 +35,16 @@ _SET_HASH = Statement(
 _HASH = Statement(
     select(credentials.c.password_hash).where(credentials.c.account_id == bindparam("account_id"))
 )
-
-SESSION_COLUMNS = tuple(sessions.c)
-_PUT_SESSION = Statement(insert(sessions), columns=[column.name for column in sessions.c])
-_FIND_SESSION = Statement(
-    select(*SESSION_COLUMNS)
-    .join(accounts, accounts.c.id == sessions.c.account_id)
-    .where(
-        sessions.c.secret_sha256 == bindparam("secret"),
-        sessions.c.expires_at > bindparam("now"),
-        accounts.c.is_active == true(),
-    )
+_DEPARTMENTS = Statement(
+    union(
+        select(accounts.c.department).where(
+            accounts.c.is_active == true(), accounts.c.department != literal("")
+        ),
+        select(agents.c.department).where(
+            agents.c.is_archived == false(), agents.c.department != literal("")
+        ),
+    ).order_by("department")
 )
-_REMOVE_SESSION = Statement(delete(sessions).where(sessions.c.secret_sha256 == bindparam("secret")))
-_REMOVE_ALL = Statement(delete(sessions).where(sessions.c.account_id == bindparam("account_id")))
 
 
 def account_of(row: Row) -> Account:
@@ -95,7 +89,7 @@ class SqliteAccounts:
         return None if row is None else account_of(row)
 
     async def find_by_login(self, login: str) -> Account | None:
-        row = await self._database.read(lambda c: _BY_LOGIN.first(c, name=login))
+        row = await self._database.read(lambda c: BY_LOGIN.first(c, name=login))
         return None if row is None else account_of(row)
 
     async def list(self) -> Sequence[Account]:
@@ -104,7 +98,7 @@ class SqliteAccounts:
     async def set_password_hash(self, account_id: str, password_hash: str) -> None:
         """NotFoundError without the account."""
         await self._database.write(
-            lambda c: _SET_HASH.run(c, account_id=account_id, password_hash=password_hash)
+            lambda c: SET_HASH.run(c, account_id=account_id, password_hash=password_hash)
         )
 
     async def password_hash(self, account_id: str) -> str | None:
@@ -113,42 +107,8 @@ class SqliteAccounts:
         )
         return found
 
-
-class SqliteSessions:
-    """Browser sessions and API tokens; those of an inactive account are not found."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def put(self, session: Session) -> None:
-        """NotFoundError without the account; ConflictError when the secret is taken."""
-        await self._database.write(
-            lambda c: _PUT_SESSION.run(
-                c,
-                secret_sha256=session.secret_sha256,
-                account_id=session.account_id,
-                kind=session.kind,
-                label=session.label,
-                created_at=micros(session.created_at),
-                expires_at=micros(session.expires_at),
-            )
-        )
-
-    async def find(self, secret_sha256: str, now: datetime) -> Session | None:
-        at = micros(now)
-        row = await self._database.read(
-            lambda c: _FIND_SESSION.first(c, secret=secret_sha256, now=at)
-        )
-        if row is None:
-            return None
-        return Session(row[0], row[1], row[2], row[3], instant(row[4]), instant(row[5]))
-
-    async def remove(self, secret_sha256: str) -> None:
-        await self._database.write(lambda c: _REMOVE_SESSION.run(c, secret=secret_sha256))
-
-    async def remove_all_of(self, account_id: str) -> None:
-        await self._database.write(lambda c: _REMOVE_ALL.run(c, account_id=account_id))
+    async def departments(self) -> Sequence[str]:
+        return [row[0] for row in await self._database.read(_DEPARTMENTS.all)]
 
 
-fits_accounts: type[Accounts] = SqliteAccounts
-fits_sessions: type[Sessions] = SqliteSessions
+fits: type[Accounts] = SqliteAccounts
