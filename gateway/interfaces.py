@@ -20,6 +20,7 @@ from gateway.core.access import (
     ScopeFacts,
     SubjectKind,
 )
+from gateway.core.access_log import Mark, Page
 from gateway.core.agents import AgentKnowledge, AgentSettings, ListChange, SettingsChange
 from gateway.core.audit import AccessEntry, SecurityEvent
 from gateway.core.chat import ChatMessage, Draft, Tool
@@ -482,7 +483,7 @@ class Sources(Protocol):
         ...
 
 
-class Proposals(Protocol):
+class ProposalCards(Protocol):
     """Documents that wait for approval (FEATURES A22). Each method is one transaction, its
     security events with it; who may decide is asked for within it.
     """
@@ -866,6 +867,22 @@ class Audit(Protocol):
         self, collection_id: str | None, limit: int, *, denied_only: bool = False
     ) -> Sequence[AccessEntry]: ...
     async def purge(self, before: datetime) -> int: ...
+
+
+class AccessLog(Protocol):
+    """The access log as people read it, newest first."""
+
+    async def reads_of(self, collection_id: str, limit: int, before: Mark | None) -> Page:
+        """Reads (not refusals) within whose scope the collection was."""
+        ...
+
+    async def denied(self, limit: int, before: Mark | None) -> Page:
+        """Refused reads, of every collection and of none."""
+        ...
+
+    async def question_key(self) -> bytes:
+        """Of this home alone; for `question_hash`."""
+        ...
 
 
 # ---------------------------------------------------------------- channels
