@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gateway.accounts.agent_files import AgentFolder
+from gateway.accounts.delegation import Delegation
 from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
@@ -11,9 +12,24 @@ from gateway.app_library import Shelves
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
+from gateway.knowledge.sharing import ChannelAccounts, Sharing
 from gateway.llm.registry import ModelRegistry
-from gateway.operations import ask, auth, chat, insight, library, links, people, reading, watching
+from gateway.operations import (
+    ask,
+    auth,
+    chat,
+    dispatching,
+    explaining,
+    insight,
+    library,
+    links,
+    people,
+    principals,
+    reading,
+    watching,
+)
 from gateway.operations.registry import Registry
+from gateway.operations.table import Operation
 from gateway.operations.visitors import VisitorDesk
 from gateway.store import Store
 
@@ -36,6 +52,7 @@ class Seams:
     channels: Mapping[tuple[str, str], Channel]
     models: ModelRegistry
     wake: Callable[[], None]  # something is due in the outbox
+    channel_accounts: ChannelAccounts  # those of config.toml, running or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +73,6 @@ def build_operations(seams: Seams) -> Operations:
         desk=desk,
         library=seams.shelves.library,
         sources=store.sources,
-        accounts=store.accounts,
-        agents=store.agents,
         audit=store.audit,
         clock=clock,
     )
@@ -77,14 +92,25 @@ def build_operations(seams: Seams) -> Operations:
         *people.operations(_people(seams)),
         *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
+        *_sharing(seams, desk),
         *reading.operations(read),
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
+        *_of_turns(seams, desk),
         *chat.operations(talking),
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
         *watching.operations(_watching(seams)),
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns)
     return Operations(Registry(rows), desk, talking, visitors)
+
+
+def _of_turns(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
+    """What is asked about, or comes from, a turn on record."""
+    store = seams.shelves.store
+    delegation = Delegation(store.turns, store.accounts, seams.clock)
+    explaining_ = explaining.Explaining(desk, store.turns, seams.scopes, delegation, seams.files)
+    dispatching_ = dispatching.Dispatching(store.agents, seams.files, delegation, seams.answer)
+    return (*explaining.operations(explaining_), *dispatching.operations(dispatching_))
 
 
 def linking_of(store: Store, clock: Clock) -> Linking:
@@ -101,6 +127,16 @@ def _watching(seams: Seams) -> watching.Watching:
         providers=seams.models,
         wake=seams.wake,
         clock=seams.clock,
+    )
+
+
+def _sharing(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
+    """Grants, and who can be given one."""
+    store, channels = seams.shelves.store, seams.channel_accounts
+    sharing = Sharing(desk, store.grants, store.principals, seams.clock, channels)
+    return principals.operations(
+        principals.SharingOperations(sharing, store.accounts, store.principals, channels),
+        principals.AgentShelf(store.agents, seams.files, store.grants),
     )
 
 
