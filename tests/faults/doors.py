@@ -5,7 +5,7 @@ import itertools
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,9 @@ from channels.webchat.channel import WebChatChannel
 from channels.webchat.parse import Entry
 from channels.widget import parse as widget
 from channels.widget.channel import WidgetChannel, WidgetSettings
+from gateway.core.messages import InboundMessage
 from gateway.core.secrets import Secret
+from gateway.errors import StoreError
 from gateway.interfaces import Channel, Claimed
 from gateway.surfaces.webhooks import BodyLimits, Webhooks
 from tests.fakes.times import RealClock
@@ -57,6 +59,7 @@ class Platform:
     tried: Callable[[], int] = lambda: 0  # calls that were to bring a message
     trouble: Callable[..., None] = lambda *_: None  # for the next calls, by Trouble or None
     has_webhook: bool = True
+    simulator: Any = None
 
 
 @dataclass
@@ -66,6 +69,13 @@ class Door:
     platform: Platform
     half: Durable
     client: TestClient[web.Request, web.Application]
+    refusals: int = 0  # how often the store takes nothing
+
+    async def accept(self, messages: Sequence[InboundMessage]) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreError(code="store_unavailable")
+        await self.half.lanes.accept(messages)
 
     @property
     def channel(self) -> Channel:
@@ -84,7 +94,10 @@ class Door:
         if self.platform.has_webhook:
             return await self.post(*delivery)
         messages = self.channel.parse(*delivery, RealClock().now())
-        await self.half.lanes.accept(messages)
+        try:
+            await self.accept(messages)
+        except StoreError:
+            return 503  # the socket does not acknowledge it
         return 200
 
     async def ask(self, words: str, place: str = DIRECT) -> int:
@@ -162,7 +175,12 @@ async def line(**over: Any) -> AsyncIterator[Platform]:
             return [(places[each.to], text) for each in simulator.deliveries for text in each.texts]
 
         yield Platform(
-            channel, says, posts, lambda: len(simulator.calls), queue("line", simulator.faults)
+            channel,
+            says,
+            posts,
+            lambda: len(simulator.calls),
+            queue("line", simulator.faults),
+            simulator=simulator,
         )
         await channel.close()
     assert simulator.violations == []
@@ -194,7 +212,8 @@ async def telegram() -> AsyncIterator[Platform]:
         def tried() -> int:
             return simulator.calls.count("sendMessage")
 
-        yield Platform(channel, says, posts, tried, queue("telegram", simulator.faults))
+        trouble = queue("telegram", simulator.faults)
+        yield Platform(channel, says, posts, tried, trouble, simulator=simulator)
         await channel.close()
     assert simulator.violations == []
 
@@ -230,7 +249,8 @@ async def slack() -> AsyncIterator[Platform]:
         def tried() -> int:
             return simulator.calls.count(slacks.POST)
 
-        yield Platform(channel, says, posts, tried, queue("slack", faults))
+        trouble = queue("slack", faults)
+        yield Platform(channel, says, posts, tried, trouble, simulator=simulator)
         await channel.close()
     assert simulator.violations == []
 
@@ -267,7 +287,7 @@ async def discord() -> AsyncIterator[Platform]:
             return sum(call.startswith("POST") for call in simulator.calls)
 
         trouble = queue("discord", simulator.faults)
-        yield Platform(channel, says, posts, tried, trouble, has_webhook=False)
+        yield Platform(channel, says, posts, tried, trouble, False, simulator)
         await channel.close()
     assert simulator.violations == []
 
@@ -283,6 +303,7 @@ async def odoolivechat() -> AsyncIterator[Platform]:
             lambda: [(each["session_id"], each["text"]) for each in simulator.replies],
             lambda: len(simulator.calls),
             queue("odoolivechat", simulator.faults),
+            simulator=simulator,
         )
         await channel.close()
     assert simulator.violations == []
@@ -376,13 +397,18 @@ async def _half(
     channel = platform.channel
     async with durable(home, channel, lane_options=FAST_LANES, sending=FAST_SENDING) as half:
         channels = {(channel.name, channel.account_name): channel}
+
+        async def accept(messages: Sequence[InboundMessage]) -> None:
+            await here.accept(messages)
+
         app = web.Application()
-        app.add_routes(Webhooks(channels, half.lanes.accept, RealClock(), limits=limits).routes())
+        app.add_routes(Webhooks(channels, accept, RealClock(), limits=limits).routes())
         async with TestClient(TestServer(app)) as client, asyncio.TaskGroup() as tasks:
+            here = Door(platform, half, client)
             lanes = tasks.create_task(half.lanes.run(partial(turn, half)))
             sender = tasks.create_task(half.sender.run()) if sends else lanes
             try:
-                yield Door(platform, half, client)
+                yield here
             finally:
                 half.lanes.stop()
                 half.sender.stop()
