@@ -48,12 +48,19 @@ class TurnRecord:
     asked_at: datetime
     answered_at: datetime
     citations: tuple[TurnCitation, ...] = ()
+    # (source id, collection id) of what the past answers in its prompt had rested on; read back
+    # with an empty collection id where the source is gone
+    rests_on: tuple[tuple[str, str], ...] = ()
     provenance: Provenance | None = None  # None: of a turn kept by an older release
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A past question and answer, with what it rested on (DESIGN section 8.8)."""
+    """A past question and answer, with all it rested on (DESIGN section 8.8).
+
+    `presented` and `is_complete` speak of its own passages and of those that the exchanges
+    before it had rested on, however far back.
+    """
 
     turn_id: str
     question: str

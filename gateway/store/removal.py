@@ -1,18 +1,21 @@
 """Taking a source out: text, index, vectors, excerpts, jobs, and a tombstone, in one go."""
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, union, update
 
 from gateway.store import passage_rows
 from gateway.store.job_rows import AFTER_DELETION_US, put_job
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.library import jobs, revisions, source_tombstones, sources
 from gateway.store.tables.people import collections
-from gateway.store.tables.record import turn_citations
+from gateway.store.tables.record import turn_citations, turn_rests_on
 
-REPLIES_ON = Statement(
-    select(turn_citations.c.turn_id)
-    .distinct()
-    .where(turn_citations.c.source_id == bindparam("source_id"))
+REPLIES_ON = Statement(  # by their own passages, or by way of earlier answers
+    union(
+        select(turn_citations.c.turn_id).where(
+            turn_citations.c.source_id == bindparam("source_id")
+        ),
+        select(turn_rests_on.c.turn_id).where(turn_rests_on.c.source_id == bindparam("source_id")),
+    )
 )
 _SOURCE = Statement(
     select(sources.c.collection_id, sources.c.title, sources.c.sha256, collections.c.removed_at)

@@ -1,37 +1,23 @@
 """Turns and their citations on SQLite; what a gone source left in them is never shown."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-import msgspec
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
 
 from gateway.core.access import AudienceKind
-from gateway.core.scope_origin import Provenance
-from gateway.core.turns import Exchange, TurnCitation, TurnRecord
+from gateway.core.turns import Exchange, TurnRecord
 from gateway.interfaces import Retractions, Turns
 from gateway.store.database import Database
-from gateway.store.json_text import encoded, json_list
+from gateway.store.json_text import json_list
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.statements import Row, Statement, in_texts, literal
-from gateway.store.tables.library import sources
-from gateway.store.tables.people import collections
-from gateway.store.tables.record import access_log, turn_citations, turns
-from gateway.store.values import clean, instant, micros
+from gateway.store.tables.record import access_log, turns
+from gateway.store.turn_rows import exchanges, put_turn, records
 
 _SPARE = 4  # turns read beyond the limit: some replies may still be on their way
 _MANY = 200  # or, rarely, a long row of replies that could not be delivered
 
 _FORGET = Statement(delete(turns).where(turns.c.id == bindparam("turn_id")))
-_INSERT = Statement(insert(turns), columns=[column.name for column in turns.c])
-_INSERT_CITATION = Statement(
-    insert(turn_citations), columns=[column.name for column in turn_citations.c]
-)
-_LIVE_SOURCES = Statement(
-    select(sources.c.id)
-    .join(collections, collections.c.id == sources.c.collection_id)
-    .where(collections.c.removed_at.is_(None), in_texts(sources.c.id, "ids"))
-)
 _FIND = Statement(select(*turns.c).where(turns.c.id == bindparam("turn_id")))
 _RECENT = Statement(
     select(*turns.c)
@@ -42,15 +28,20 @@ _RECENT = Statement(
     .order_by(turns.c.id.desc())
     .limit(bindparam("most"))
 )
+_HAS_TEXT = or_(turns.c.question != literal(""), turns.c.answer != literal(""))  # not forgotten
 _AFTER = Statement(
     select(*turns.c)
-    .where(turns.c.conversation == bindparam("conversation"), turns.c.id > bindparam("after"))
+    .where(
+        turns.c.conversation == bindparam("conversation"),
+        turns.c.id > bindparam("after"),
+        _HAS_TEXT,
+    )
     .order_by(turns.c.id)
     .limit(bindparam("most"))
 )
 _NEWEST = Statement(
     select(*turns.c)
-    .where(turns.c.conversation == bindparam("conversation"))
+    .where(turns.c.conversation == bindparam("conversation"), _HAS_TEXT)
     .order_by(turns.c.id.desc())
     .limit(bindparam("most"))
 )
@@ -59,6 +50,7 @@ _newest_each = (
     .where(
         turns.c.account_id == bindparam("account_id"),
         turns.c.audience == literal(AudienceKind.WEBCHAT.value),
+        _HAS_TEXT,
     )
     .group_by(turns.c.conversation)
 )
@@ -78,22 +70,6 @@ _FORGET_QUERIES = Statement(
     .where(in_texts(access_log.c.turn_id, "turns"), access_log.c.query != literal(""))
     .values(query=literal(""))
 )
-_CITATIONS = Statement(
-    select(*turn_citations.c, collections.c.no)
-    .join(sources, sources.c.id == turn_citations.c.source_id, isouter=True)
-    .join(
-        collections,
-        and_(collections.c.id == sources.c.collection_id, collections.c.removed_at.is_(None)),
-        isouter=True,
-    )
-    .where(in_texts(turn_citations.c.turn_id, "turns"))
-    .order_by(turn_citations.c.turn_id, turn_citations.c.n)
-)
-_PRESENTED = Statement(
-    select(turn_citations.c.turn_id, turn_citations.c.source_id, turn_citations.c.collection_id)
-    .where(in_texts(turn_citations.c.turn_id, "turns"))
-    .order_by(turn_citations.c.turn_id, turn_citations.c.n)
-)
 
 
 class SqliteTurns:
@@ -108,19 +84,11 @@ class SqliteTurns:
         """Title, locator and excerpt of a source that went meanwhile are not written, and no
         question whose message was taken back, before or while this is written.
         """
-        values = _values(turn)
-        if await self._retractions.retracted([turn.id]):
-            values["question"] = ""
-        source_ids = {each.source_id for each in turn.citations}
+        question = "" if await self._retractions.retracted([turn.id]) else turn.question
 
         def unit(connection: Connection) -> None:
-            live = _live(connection, source_ids)
             _FORGET.run(connection, turn_id=turn.id)
-            _INSERT.run(connection, **values)
-            _INSERT_CITATION.many(
-                connection,
-                [_citation_values(turn.id, each, live) for each in turn.citations],
-            )
+            put_turn(connection, turn, question=question)
 
         await self._database.write(unit)
         # the mark is set before anybody wipes: one that is not seen here is followed by its wiping
@@ -153,20 +121,18 @@ class SqliteTurns:
     ) -> list[Exchange] | None:
         """None: among so many turns too few went out, and there are older ones."""
 
-        def unit(connection: Connection) -> tuple[list[Row], list[Row], set[str]]:
+        def unit(connection: Connection) -> list[Exchange]:
             rows = _RECENT.all(
                 connection, agent_id=agent_id, conversation=conversation, most=limit + spare
             )
-            presented = _PRESENTED.all(connection, turns=json_list(row[0] for row in rows))
-            return rows, presented, _live(connection, {row[1] for row in presented})
+            return exchanges(connection, rows)
 
-        rows, presented, live = await self._database.read(unit)
-        not_out = await self._outbox.not_out([row[0] for row in rows]) if rows else frozenset()
-        kept = [row for row in rows if row[0] not in not_out][:limit]
-        if len(kept) < limit and len(rows) == limit + spare and spare < _MANY:
+        found = await self._database.read(unit)
+        not_out = await self._outbox.not_out([each.turn_id for each in found]) if found else ()
+        kept = [each for each in found if each.turn_id not in not_out][:limit]
+        if len(kept) < limit and len(found) == limit + spare and spare < _MANY:
             return None
-        by_turn = _by_turn(presented)
-        return [_exchange(row, by_turn[row[0]], live) for row in reversed(kept)]
+        return kept[::-1]
 
     async def of_conversation(
         self, conversation: str, limit: int, after_turn_id: str | None = None
@@ -188,96 +154,7 @@ class SqliteTurns:
         )
 
     async def _records(self, read: Callable[[Connection], list[Row]]) -> list[TurnRecord]:
-        def unit(connection: Connection) -> tuple[list[Row], list[Row]]:
-            rows = read(connection)
-            return rows, _CITATIONS.all(connection, turns=json_list(row[0] for row in rows))
-
-        rows, cited = await self._database.read(unit)
-        by_turn = _by_turn(cited)
-        return [_record(row, by_turn[row[0]]) for row in rows]
-
-
-def _by_turn(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    by_turn: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_turn[row[0]].append(row)
-    return by_turn
-
-
-def _live(connection: Connection, source_ids: Iterable[str]) -> set[str]:
-    ids = json_list(source_ids)
-    return {row[0] for row in _LIVE_SOURCES.all(connection, ids=ids)}
-
-
-def _exchange(row: Row, presented: Sequence[Row], live: set[str]) -> Exchange:
-    existing = [(each[1], each[2]) for each in presented if each[1] in live]
-    return Exchange(
-        turn_id=row[0],
-        question=row[7],
-        answer=row[8],
-        asked_at=instant(row[9]),
-        presented=tuple(dict.fromkeys(existing)),
-        is_complete=len(existing) == len(presented),
-        is_direct=bool(row[3]),
-    )
-
-
-def _record(row: Row, cited: Sequence[Row]) -> TurnRecord:
-    return TurnRecord(
-        id=row[0],
-        agent_id=row[1],
-        conversation=row[2],
-        is_direct=bool(row[3]),
-        audience=AudienceKind(row[4]),
-        account_id=row[5],
-        sender=row[6],
-        question=row[7],
-        answer=row[8],
-        asked_at=instant(row[9]),
-        answered_at=instant(row[10]),
-        citations=tuple(_citation(each) for each in cited),
-        provenance=None if row[11] is None else msgspec.json.decode(row[11], type=Provenance),
-    )
-
-
-def _citation(row: Row) -> TurnCitation:
-    """A row of _CITATIONS; nothing but ids when its source or collection is gone."""
-    title, locator, excerpt = row[5:8] if row[-1] is not None else ("", "", "")
-    return TurnCitation(
-        row[1], row[2], row[3], row[4], title, locator, excerpt, is_cited=bool(row[8])
-    )
-
-
-def _values(turn: TurnRecord) -> dict[str, object]:
-    return {
-        "id": turn.id,
-        "agent_id": turn.agent_id,
-        "conversation": turn.conversation,
-        "is_direct": int(turn.is_direct),
-        "audience": turn.audience.value,
-        "account_id": turn.account_id,
-        "sender": turn.sender,
-        "question": clean(turn.question),
-        "answer": clean(turn.answer),
-        "asked_at": micros(turn.asked_at),
-        "answered_at": micros(turn.answered_at),
-        "provenance": None if turn.provenance is None else encoded(turn.provenance),
-    }
-
-
-def _citation_values(turn_id: str, each: TurnCitation, live: set[str]) -> dict[str, object]:
-    is_live = each.source_id in live
-    return {
-        "turn_id": turn_id,
-        "n": each.n,
-        "passage_id": each.passage_id,
-        "source_id": each.source_id,
-        "collection_id": each.collection_id,
-        "title": clean(each.title) if is_live else "",
-        "locator": clean(each.locator) if is_live else "",
-        "excerpt": clean(each.excerpt) if is_live else "",
-        "is_cited": int(each.is_cited),
-    }
+        return await self._database.read(lambda c: records(c, read(c)))
 
 
 fits: type[Turns] = SqliteTurns
