@@ -32,10 +32,11 @@ from gateway.app_upkeep import keep_up
 from gateway.app_web import WebParts, build_application, listen, runner_of
 from gateway.attachments import AttachmentShelf
 from gateway.channel_set import ChannelSet
-from gateway.config import GatewaySettings
+from gateway.config import Config, GatewaySettings
 from gateway.dispatch import Dispatcher
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock, Ids
+from gateway.knowledge.sharing import ChannelAccounts
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
 from gateway.operations.registry import Registry
@@ -179,7 +180,13 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
         await opened.enter_async_context(working(shelves))
         watcher = ConfigWatcher(file, channels, models)
         parts = home, config.gateway, knowledge, shelves, models, channels, web_chat, watcher
-        yield _assemble(_Opened(*parts, meter), clock, ids)
+        known = channels if serves else _named(config)
+        yield _assemble(_Opened(*parts, meter, lambda: tuple(known)), clock, ids)
+
+
+def _named(config: Config) -> tuple[tuple[str, str], ...]:
+    """Our accounts on platforms by the file alone, where no channel is running."""
+    return tuple((platform, name) for platform, named in config.channels.items() for name in named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +202,13 @@ class _Opened:
     web_chat: WebChatChannel
     watcher: ConfigWatcher
     meter: PrometheusMeter
+    channel_accounts: ChannelAccounts
 
 
 def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     parts = _turn_parts(opened, clock, ids)
     store = opened.shelves.store
-    sign_in = SignIn(store.accounts, store.sessions, clock)
+    sign_in = SignIn(store.accounts, store.account_changes, store.sessions, clock)
     sender = build_sender(parts)
     turns = build_turns(parts, sender)
     shelf = build_shelf(parts, opened.home)
@@ -212,7 +220,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         opened.knowledge,
         store,
         opened.shelves,
-        build_operations(_seams(parts, opened.models, sign_in, turns, sender)),
+        build_operations(_seams(parts, opened, sign_in, turns, sender)),
         sign_in,
         opened.channels,
         opened.web_chat,
@@ -246,7 +254,7 @@ def _turn_parts(opened: _Opened, clock: Clock, ids: Ids) -> TurnParts:
 
 def _seams(
     parts: TurnParts,
-    models: ModelRegistry,
+    opened: _Opened,
     sign_in: SignIn,
     turns: TurnRunner,
     sender: OutboxSender,
@@ -264,6 +272,7 @@ def _seams(
         parts.clock,
         parts.ids,
         parts.channels,
-        models,
+        opened.models,
         sender.wake,
+        opened.channel_accounts,
     )

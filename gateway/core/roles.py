@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gateway.core.access import Account, Grant, Role, SubjectKind
+from gateway.core.access import Account, AccountRole, Grant, Role, SubjectKind
 
 GRANTABLE: dict[SubjectKind, frozenset[Role]] = {
     SubjectKind.USER: frozenset(Role),
@@ -33,6 +33,19 @@ def names_account(grant: Grant, account: Account) -> bool:
     if grant.subject_kind is SubjectKind.USER:
         return grant.subject_id == account.id
     return grant.subject_kind is SubjectKind.DEPARTMENT and grant.subject_id == account.department
+
+
+def may_create(account: Account) -> bool:
+    """Managers and admins make collections (FEATURES A1)."""
+    return account.is_active and account.role in (AccountRole.ADMIN, AccountRole.MANAGER)
+
+
+def owns_one(account: Account, grants: Iterable[Grant]) -> bool:
+    """The account is owner of some collection among these grants."""
+    return account.is_active and any(
+        grant.role is Role.OWNER and is_valid_grant(grant) and names_account(grant, account)
+        for grant in grants
+    )
 
 
 def role_on(account: Account, collection_id: str, grants: Iterable[Grant]) -> Role | None:

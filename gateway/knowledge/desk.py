@@ -1,7 +1,7 @@
-"""Collections as a person meets them: who may list, open, change and share which."""
+"""Collections as a person meets them: who may list, open, make, change and delete which."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.core.access import (
@@ -13,28 +13,41 @@ from gateway.core.access import (
     Grant,
     Role,
     Sensitivity,
-    SubjectKind,
 )
 from gateway.core.audit import AccessAction, AccessEntry, SecurityEvent
 from gateway.core.limits import KnowledgeLimits
-from gateway.core.roles import has_user_owner, is_valid_grant, role_on
+from gateway.core.roles import may_create, role_on
 from gateway.core.scope import Scope
+from gateway.core.shelving import (
+    CollectionDraft,
+    checked_draft,
+    checked_label,
+    checked_name,
+    checked_text,
+    differences,
+)
 from gateway.core.slugs import is_slug, slug_of
 from gateway.errors import ConflictError, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Audit, Clock, Collections, Grants, Ids, Scopes
 
-NAME_CHARS = 200
-NOBODY = Audience(AudienceKind.NONE)
+Pending = Callable[[frozenset[str]], Awaitable[Mapping[str, int]]]  # proposals, by collection
+
+
+async def no_proposals(_collections: frozenset[str]) -> Mapping[str, int]:
+    """Where nobody can propose anything."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One collection in a person's list."""
+    """One collection in a person's list; `pending` proposals are told to editors and owners."""
 
     collection: Collection
     role: Role
-    sources: int
-    passages: int
+    sources: int = 0
+    passages: int = 0
+    in_progress: int = 0
+    pending: int = 0
 
 
 class Desk:
@@ -51,6 +64,7 @@ class Desk:
         ids: Ids,
         limits: KnowledgeLimits,
         is_open: bool = True,
+        pending: Pending = no_proposals,
     ) -> None:
         """`is_open` false ([knowledge] enabled) refuses everything (FEATURES A29)."""
         self._collections = collections
@@ -61,30 +75,32 @@ class Desk:
         self._ids = ids
         self._limits = limits
         self._is_open = is_open
+        self._pending = pending
 
     async def scope(self, account: Account) -> Scope:
         """What this account may read in the dashboard, no agent involved."""
-        self._check_open()
+        self.check_open()
         return await self._scopes.scope(
             Audience(AudienceKind.DASHBOARD, account, is_direct=True), None
         )
 
     async def shelves(self, account: Account) -> Sequence[Shelf]:
         """All collections the account has a role on, by name."""
-        scope = await self.scope(account)
-        counts = await self._collections.counts(scope.collections)
-        shelves = []
-        for collection in await self._collections.list(scope.collections):
-            role = await self.role(account, collection.id)
-            if role is not None:
-                sources, passages = counts.get(collection.id, (0, 0))
-                shelves.append(Shelf(collection, role, sources, passages))
+        self.check_open()
+        audience = Audience(AudienceKind.DASHBOARD, account, is_direct=True)
+        facts = await self._grants.facts(audience, None, everything=account.is_admin)
+        now = facts.account  # as it is at this moment, from the same snapshot as the grants
+        roles = {
+            each: None if now is None else role_on(now, each.id, facts.grants)
+            for each in facts.collections
+        }
+        shelves = await self._counted([(each, role) for each, role in roles.items() if role])
         await self._audit.record(
             AccessEntry(
                 AccessAction.LIST,
                 self._clock.now(),
                 account_id=account.id,
-                collections=tuple(sorted(scope.collections)),
+                collections=tuple(sorted(shelf.collection.id for shelf in shelves)),
             )
         )
         return sorted(shelves, key=lambda shelf: (shelf.collection.name, shelf.collection.id))
@@ -95,10 +111,16 @@ class Desk:
 
     async def require(self, account: Account, reference: str, least: Role) -> Collection:
         """Find a collection by id or slug; absent and forbidden are the same NotFoundError."""
-        self._check_open()
-        found = await self._collections.find(reference)
-        collection = found or await self._collections.find_by_slug(reference)
-        role = None if collection is None else await self.role(account, collection.id)
+        collection, _ = await self.require_with_grants(account, reference, least)
+        return collection
+
+    async def require_with_grants(
+        self, account: Account, reference: str, least: Role
+    ) -> tuple[Collection, Sequence[Grant]]:
+        """As `require`, with the grants of the same snapshot as the collection's version."""
+        self.check_open()
+        collection, grants = await self._grants.of_reference(reference)
+        role = role_on(account, collection.id if collection else "", grants)
         if collection is None or role is None or role.rank < least.rank:
             await self._audit.record(
                 AccessEntry(
@@ -109,25 +131,35 @@ class Desk:
                 )
             )
             raise NotFoundError
-        return collection
+        return collection, grants
 
-    async def create(
-        self, account: Account, name: str, slug: str, sensitivity: Sensitivity, description: str
-    ) -> Collection:
-        """Make a collection that only its creator reads; the caller checked managers."""
-        self._check_open()
-        name = _checked_name(name)
-        new_id = self._ids.new()
-        slug = slug or slug_of(name, f"kb-{new_id.replace('-', '')[-8:]}")
+    async def create(self, account: Account, draft: CollectionDraft) -> Shelf:
+        """Make a collection that only its creator reads; NotFoundError for plain members.
+
+        ConflictError `slug_taken`: a given slug is in use; a blank one is made so that it is not.
+        """
+        self.check_open()
+        if not may_create(account):
+            raise NotFoundError
+        draft, new_id = checked_draft(draft), self._ids.new()
+        short = new_id.replace("-", "")[-8:]
+        slug = draft.slug or slug_of(draft.name, f"kb-{short}")
         if not is_slug(slug):
             raise InvalidRequestError("slug", reason="slug: a-z, 0-9 and inner -, up to 64")
-        everything = await self._grants.facts(NOBODY, None, everything=True)
-        if len(everything.collections) >= self._limits.max_collections:
-            raise GatewayError("collections", code="quota_collections")
-        draft = Collection(new_id, 0, slug, name, sensitivity, description)
-        made = await self._collections.create(draft, account.id)
-        await self._event("knowledge_collection_created", account, made)
-        return made
+        try:
+            made = await self._create(account, draft.collection(new_id, slug))
+        except ConflictError:
+            if draft.slug:
+                raise
+            slug = f"{slug[:55].rstrip('-')}-{short}"
+            made = await self._create(account, draft.collection(new_id, slug))
+        return Shelf(made, Role.OWNER)
+
+    async def _create(self, account: Account, collection: Collection) -> Collection:
+        event = self._event("knowledge_collection_created", account, collection)
+        return await self._collections.create(
+            collection, account.id, event=event, most=self._limits.max_collections
+        )
 
     async def update(  # noqa: PLR0913 - one argument a setting of the page
         self,
@@ -135,78 +167,72 @@ class Desk:
         reference: str,
         *,
         version: int,
-        name: str | None,
-        description: str | None,
-        sensitivity: Sensitivity | None,
-        department: str | None,
-        embedding_policy: EmbeddingPolicy | None,
-    ) -> Collection:
+        name: str | None = None,
+        description: str | None = None,
+        sensitivity: Sensitivity | None = None,
+        department: str | None = None,
+        embedding_policy: EmbeddingPolicy | None = None,
+    ) -> Shelf:
         """Change what is given; ConflictError when somebody saved meanwhile."""
         before = await self.require(account, reference, Role.OWNER)
         changes = {
-            "name": None if name is None else _checked_name(name),
-            "description": description,
+            "name": None if name is None else checked_name(name),
+            "description": None if description is None else checked_text(description),
             "sensitivity": sensitivity,
-            "department": department,
+            "department": None if department is None else checked_label(department),
             "embedding_policy": embedding_policy,
         }
         given = {key: value for key, value in changes.items() if value is not None}
         after = dataclasses.replace(before, **given)  # type: ignore[arg-type]
-        saved = await self._collections.replace(after, version=version)
-        await self._event("knowledge_collection_updated", account, saved)
-        return saved
+        changed = differences(before, after)
+        event = self._event("knowledge_collection_updated", account, after, changed)
+        saved = await self._collections.replace(
+            after, version=version, event=event if changed else None
+        )
+        (shelf,) = await self._counted([(saved, Role.OWNER)])
+        return shelf
 
     async def remove(self, account: Account, reference: str, confirm_name: str) -> None:
         """Delete a collection; its name has to be typed (FEATURES A27)."""
         collection = await self.require(account, reference, Role.OWNER)
-        if confirm_name != collection.name:
+        if confirm_name.strip() != collection.name:
             raise InvalidRequestError("confirm_name", reason="confirm_name: not the name")
-        await self._collections.remove(collection.id)
-        await self._event("knowledge_collection_deleted", account, collection)
+        event = self._event("knowledge_collection_deleted", account, collection)
+        await self._collections.remove(collection.id, version=collection.version, event=event)
 
-    async def grants(self, account: Account, reference: str) -> tuple[Collection, Sequence[Grant]]:
-        """Who has which role; owners only."""
-        collection = await self.require(account, reference, Role.OWNER)
-        return collection, await self._grants.of_collection(collection.id)
-
-    async def share(
-        self, account: Account, reference: str, grants: Sequence[Grant], *, version: int
-    ) -> int:
-        """Replace all grants in one batch; returns the new version."""
-        collection = await self.require(account, reference, Role.OWNER)
-        grants = [dataclasses.replace(grant, collection_id=collection.id) for grant in grants]
-        broken = next((grant for grant in grants if not is_valid_grant(grant)), None)
-        if broken is not None:
-            raise InvalidRequestError(
-                "grant", reason=f"{broken.subject_kind} cannot be {broken.role}"
+    async def _counted(self, held: Sequence[tuple[Collection, Role]]) -> Sequence[Shelf]:
+        ids = frozenset(collection.id for collection, _ in held)
+        keeps = frozenset(c.id for c, role in held if role.rank >= Role.EDITOR.rank)
+        counts = await self._collections.counts(ids)
+        moving = await self._collections.in_progress(ids)
+        pending = await self._pending(keeps)
+        return [
+            Shelf(
+                collection,
+                role,
+                *counts.get(collection.id, (0, 0)),
+                moving.get(collection.id, 0),
+                pending.get(collection.id, 0) if collection.id in keeps else 0,
             )
-        if not has_user_owner(grants):
-            raise ConflictError("last owner", code="last_owner")
-        saved = await self._grants.replace(collection.id, grants, version=version)
-        await self._event("knowledge_acl_changed", account, collection)
-        return saved
+            for collection, role in held
+        ]
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """GatewayError `knowledge_disabled` where the library is switched off."""
         if not self._is_open:
             raise GatewayError("knowledge is off", code="knowledge_disabled")
 
-    async def _event(self, name: str, account: Account, collection: Collection) -> None:
-        await self._audit.event(
-            SecurityEvent(
-                name,
-                self._clock.now(),
-                account.id,
-                {"collection_id": collection.id, "slug": collection.slug},
-            )
+    def _event(
+        self,
+        name: str,
+        account: Account,
+        collection: Collection,
+        changes: Sequence[Mapping[str, str | None]] = (),
+    ) -> SecurityEvent:
+        details = {"collection_id": collection.id, "slug": collection.slug}
+        return SecurityEvent(
+            name,
+            self._clock.now(),
+            account.id,
+            {**details, "changes": changes} if changes else details,
         )
-
-
-def _checked_name(name: str) -> str:
-    if not name.strip() or len(name) > NAME_CHARS:
-        raise InvalidRequestError("name", reason=f"name: 1 to {NAME_CHARS} characters")
-    return name.strip()
-
-
-def grant_of(kind: SubjectKind, subject: str, role: Role) -> Grant:
-    """A grant before it belongs to a collection."""
-    return Grant("", kind, subject, role)

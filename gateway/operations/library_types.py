@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway import catalogue
-from gateway.core.access import Collection, EmbeddingPolicy, Role, Sensitivity, SubjectKind
+from gateway.core.access import Collection, EmbeddingPolicy, Sensitivity
 from gateway.core.documents import Source
 from gateway.knowledge.desk import Shelf
-
-
-@dataclass(frozen=True, slots=True)
-class NewCollection:
-    """A collection to be; a blank slug is made from the name."""
-
-    name: str
-    slug: str = ""
-    sensitivity: Sensitivity = Sensitivity.INTERNAL
-    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +40,7 @@ class CollectionDeletion:
 
 @dataclass(frozen=True, slots=True)
 class CollectionView:
-    """A collection in somebody's list, with their role."""
+    """A collection in somebody's list, with their role; proposals are counted for editors."""
 
     id: str
     slug: str
@@ -63,33 +53,8 @@ class CollectionView:
     role: str
     sources: int
     passages: int
-
-
-@dataclass(frozen=True, slots=True)
-class GrantLine:
-    """One subject's role; `subject_id` of a user may be a login name."""
-
-    subject_kind: SubjectKind
-    subject_id: str
-    role: Role
-
-
-@dataclass(frozen=True, slots=True)
-class GrantsChange:
-    """All grants of a collection, replaced as one batch."""
-
-    collection: str
-    version: int
-    grants: list[GrantLine]
-
-
-@dataclass(frozen=True, slots=True)
-class GrantsView:
-    """Who has which role, and the version to save against."""
-
-    collection_id: str
-    version: int
-    grants: list[GrantLine]
+    in_progress: int
+    pending_proposals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,4 +164,6 @@ def shelf_view(shelf: Shelf) -> CollectionView:
         shelf.role.value,
         shelf.sources,
         shelf.passages,
+        shelf.in_progress,
+        shelf.pending,
     )

@@ -88,7 +88,7 @@ async def test_a_collection_is_shared_with_ones_own_agents_only(template: Path, 
         )
         for grants in (to_agent, to_nobody):  # a viewer of the agent, and a missing one, alike
             assert await person.rpc("knowledge.grants.replace", saved(grants, 1)) == (
-                "!invalid_request"
+                "!not_shareable"
             )
         bound = {"agent_id": "xiaohe", "account": "hr", "role": "owner"}
         await operate(world.app, "agents.bind", bound, None)
