@@ -225,8 +225,10 @@ class AgentEditing(Protocol):
     async def update(self, agent_id: str, change: SettingsChange) -> None: ...
     async def set_knowledge(
         self, agent_id: str, knowledge: AgentKnowledge, *, replace: bool = False
-    ) -> None:
-        """`replace` writes over what cannot be read."""
+    ) -> bool:
+        """`replace` writes over what cannot be read; True where that was the whole file, which is
+        new now and knows neither name nor department.
+        """
         ...
 
     async def list_collection(self, agent_id: str, slug: str) -> ListChange:

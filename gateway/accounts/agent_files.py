@@ -2,7 +2,10 @@
 
 import asyncio
 import dataclasses
+import errno
+import os
 import re
+import shutil
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,17 +21,22 @@ from gateway.core.agents import (
     AgentSettings,
     AnswerMode,
 )
-from gateway.errors import InvalidRequestError
+from gateway.errors import InvalidRequestError, StoreError
 from gateway.interfaces import Agents
 
 log = structlog.get_logger()
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED_IDS = frozenset({"folders", "documents"})  # routes of the folder API
+TOML, PERSONA = "agent.toml", "persona.md"
 NOTHING = AgentKnowledge(collections=frozenset())  # what an unreadable [knowledge] amounts to
 
 
 class AgentFolder:
-    """Implements `interfaces.AgentFiles` over `<home>/agents`; archive state is the store's."""
+    """Implements `interfaces.AgentFiles` over `<home>/agents`; archive state is the store's.
+
+    An agent whose folder, or whose agent.toml in it, was taken away by hand is absent: it answers
+    nobody and reads nothing until it is back.
+    """
 
     def __init__(self, folder: Path, agents: Agents) -> None:
         self._folder = folder
@@ -51,14 +59,16 @@ class AgentFolder:
                 "bad agent id",
                 reason="id: lower-case letters, digits, - and _, up to 64, not reserved",
             )
-        await asyncio.to_thread(self._create, settings)
+        try:
+            await asyncio.to_thread(self._create, settings)
+        except OSError as error:
+            raise unwritable(error) from error
 
     def _load(self, agent_id: str) -> AgentSettings | None:
         folder = self._folder / agent_id
-        if not folder.is_dir():
+        if not has_files(folder):
             return None
-        table = _table(folder / "agent.toml")
-        persona = folder / "persona.md"
+        table = table_of(folder / TOML)
         if table is None:
             return AgentSettings(agent_id, agent_id, knowledge=NOTHING)
         agent = table.get("agent", {})
@@ -70,7 +80,7 @@ class AgentFolder:
             department=_string(agent, "department", ""),
             model=model,
             fallbacks=tuple(fallbacks),
-            persona=persona.read_text("utf-8", "replace") if persona.is_file() else "",
+            persona=_persona(folder / PERSONA),
             knowledge=knowledge_of(table, agent_id),
             colleagues=_colleagues(agent, agent_id),
         )
@@ -79,10 +89,39 @@ class AgentFolder:
         folder = self._folder / settings.agent_id
         for part in ("attachments", "workspace"):
             (folder / part).mkdir(parents=True, exist_ok=True)
-        toml = folder / "agent.toml"
-        if not toml.exists():
-            toml.write_text(_toml(settings), "utf-8")
-            (folder / "persona.md").write_text(settings.persona, "utf-8")
+        if not (folder / TOML).exists():
+            write_whole(folder / PERSONA, settings.persona)
+            write_whole(folder / TOML, toml_of(settings))
+
+
+def has_files(folder: Path) -> bool:
+    """Whether an agent is there at all."""
+    return (folder / TOML).is_file()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file at once: whoever reads it meanwhile finds the old one or the new one."""
+    fresh = path.with_name(f".{path.name}.new")
+    with fresh.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists():
+        shutil.copymode(path, fresh)
+    fresh.replace(path)
+
+
+def unwritable(error: OSError) -> StoreError:
+    """What the file system refused."""
+    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    return StoreError(str(error), code="store_full" if is_full else "store_unavailable")
+
+
+def _persona(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:  # none, or not ours to read
+        return ""
 
 
 def is_agent_id(agent_id: str) -> bool:
@@ -92,30 +131,35 @@ def is_agent_id(agent_id: str) -> bool:
 
 def knowledge_of(table: Mapping[str, Any], agent_id: str) -> AgentKnowledge:
     """Read `[knowledge]`: absent = defaults, unreadable = nothing, numbers clamped."""
+    found = readable_knowledge(table)
+    if found is None:
+        log.warning("agent knowledge section unreadable", agent=agent_id)
+    return NOTHING if found is None else found
+
+
+def readable_knowledge(table: Mapping[str, Any]) -> AgentKnowledge | None:
+    """`[knowledge]`, or None where it is none that the gateway understands."""
     section = table.get("knowledge", {})
     slugs = section.get("collections") if isinstance(section, dict) else 0
     if slugs is not None and not (
         isinstance(slugs, list) and all(isinstance(slug, str) for slug in slugs)
     ):
-        log.warning("agent knowledge section unreadable", agent=agent_id)
-        return NOTHING
+        return None
     mode = section.get("answer_mode", AnswerMode.ASSIST)
     auto_retrieve = section.get("auto_retrieve", True)
     if mode not in list(AnswerMode) or not isinstance(auto_retrieve, bool):
-        log.warning("agent knowledge section unreadable", agent=agent_id)
-        return NOTHING
+        return None
     return AgentKnowledge(
         collections=None if slugs is None else frozenset(slugs),
         auto_retrieve=auto_retrieve,
         answer_mode=AnswerMode(mode),
-        top_k=_clamped(section.get("top_k"), TOP_K, 5),
-        inject_budget_chars=_clamped(
-            section.get("inject_budget_chars"), INJECT_BUDGET_CHARS, 6_000
-        ),
+        top_k=clamped(section.get("top_k"), TOP_K, 5),
+        inject_budget_chars=clamped(section.get("inject_budget_chars"), INJECT_BUDGET_CHARS, 6_000),
     )
 
 
-def _clamped(value: object, limits: tuple[int, int], default: int) -> int:
+def clamped(value: object, limits: tuple[int, int], default: int) -> int:
+    """A number within its limits; what is none becomes the default."""
     if not isinstance(value, int) or isinstance(value, bool):
         return default
     return min(max(value, limits[0]), limits[1])
@@ -141,28 +185,35 @@ def _colleagues(table: Mapping[str, Any], own_id: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in ids if each != own_id))
 
 
-def _table(path: Path) -> dict[str, Any] | None:
+def table_of(path: Path) -> dict[str, Any] | None:
+    """The whole file; None when it cannot be read."""
     try:
-        return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):  # ValueError: bad TOML, text or number
         log.warning("agent.toml unreadable", agent=path.parent.name)
         return None
 
 
-def _toml(settings: AgentSettings) -> str:
+def toml_of(settings: AgentSettings) -> str:
+    """A new agent.toml."""
     document = tomlkit.document()
     document["agent"] = {
         "name": settings.display_name,
         "department": settings.department,
         "model": [settings.model, *settings.fallbacks] if settings.fallbacks else settings.model,
     }
-    knowledge: dict[str, Any] = {
-        "auto_retrieve": settings.knowledge.auto_retrieve,
-        "answer_mode": settings.knowledge.answer_mode.value,
-        "top_k": settings.knowledge.top_k,
-        "inject_budget_chars": settings.knowledge.inject_budget_chars,
-    }
-    if settings.knowledge.collections is not None:
-        knowledge["collections"] = sorted(settings.knowledge.collections)
-    document["knowledge"] = knowledge
+    document["knowledge"] = section_of(settings.knowledge)
     return tomlkit.dumps(document)
+
+
+def section_of(knowledge: AgentKnowledge) -> dict[str, Any]:
+    """`[knowledge]` as it is written; without a list there is no `collections`."""
+    section: dict[str, Any] = {
+        "auto_retrieve": knowledge.auto_retrieve,
+        "answer_mode": knowledge.answer_mode.value,
+        "top_k": knowledge.top_k,
+        "inject_budget_chars": knowledge.inject_budget_chars,
+    }
+    if knowledge.collections is not None:
+        section["collections"] = sorted(knowledge.collections)
+    return section

@@ -13,12 +13,13 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from gateway.core.access import Account
 from gateway.errors import GatewayError, InvalidRequestError
-from gateway.interfaces import Accounts, Clock, Session, Sessions
+from gateway.interfaces import AccountChanges, Accounts, Act, Clock, Session, Sessions
 
 TRIES = 10  # wrong passwords for one login within the window before it has to wait
 WINDOW = timedelta(minutes=5)
 TOKEN_BYTES = 32
-MIN_PASSWORD = 8
+MIN_PASSWORD, MAX_PASSWORD = 8, 1_000
+MOST_TOKENS = 50  # of one account
 TOUCHED_LOGINS = 10_000  # how many logins the throttle remembers
 MOST_WAITING = 20  # sign-ins at a time: they cost the most of all that a stranger can ask for
 
@@ -45,8 +46,11 @@ class SignedIn:
 class SignIn:
     """Checks passwords and hands out sessions; throttled by login."""
 
-    def __init__(self, accounts: Accounts, sessions: Sessions, clock: Clock) -> None:
+    def __init__(
+        self, accounts: Accounts, changes: AccountChanges, sessions: Sessions, clock: Clock
+    ) -> None:
         self._accounts = accounts
+        self._changes = changes
         self._sessions = sessions
         self._clock = clock
         self._hasher = PasswordHasher()
@@ -57,30 +61,57 @@ class SignIn:
 
     @staticmethod
     def check_password(password: str) -> None:
-        """InvalidRequestError unless it is long enough."""
-        if len(password) < MIN_PASSWORD:
+        """InvalidRequestError unless it is long enough, and no longer than anybody types."""
+        if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
             raise InvalidRequestError(
-                "password too short", reason=f"password: at least {MIN_PASSWORD} characters"
+                "password length",
+                reason=f"password: {MIN_PASSWORD} to {MAX_PASSWORD} characters",
             )
 
-    async def set_password(self, account_id: str, password: str) -> None:
-        """Hash with argon2id and store; ends the account's sessions."""
+    async def hashed(self, password: str) -> str:
+        """The argon2id hash of a password that was checked."""
         self.check_password(password)
-        hashed = await self._alone(self._hasher.hash, password)
-        await self._accounts.set_password_hash(account_id, hashed)
-        await self._sessions.remove_all_of(account_id)
+        return await self._alone(self._hasher.hash, password)
+
+    async def set_password(
+        self, account_id: str, password: str, by: Act | None = None, *, keep: str | None = None
+    ) -> None:
+        """Hash and store; ends the account's sessions and tokens but the session with secret
+        `keep`. Without `by` it is the operator's doing.
+        """
+        by = by or Act(None, self._clock.now())
+        kept = None if keep is None else secret_sha256(keep)
+        await self._changes.set_password(account_id, await self.hashed(password), by, keep=kept)
 
     async def sign_in(self, login: str, password: str, *, valid_for: timedelta) -> SignedIn:
         """Check the password; wrong login and wrong password answer alike."""
-        now = self._clock.now()
-        self._throttle(login, now)
+        account = await self.prove(login, password)
+        return await self.issue(account, kind="session", label="", valid_for=valid_for)
+
+    async def prove(self, login: str, password: str) -> Account:
+        """Whose login and password these are. `wrong_credentials`; `too_many_requests`.
+
+        The same reads and one hash, whether the login, the password or the account is wrong.
+        """
+        tried = secret_sha256(login)
+        self._throttle(tried, self._clock.now())
         account = await self._accounts.find_by_login(login)
-        stored = await self._accounts.password_hash(account.id) if account else None
+        stored = await self._accounts.password_hash(account.id if account is not None else "")
         is_right = await self._alone(self._verify, stored, password)
         if account is None or not is_right or not account.is_active:
             raise GatewayError("sign-in refused", code="wrong_credentials")
-        self._failures.pop(login, None)
-        return await self.issue(account, kind="session", label="", valid_for=valid_for)
+        self._failures.pop(tried, None)
+        return account
+
+    async def issue_token(
+        self, account: Account, label: str, valid_for: timedelta, by: Act
+    ) -> tuple[Session, str]:
+        """A new API token and its secret, which nobody can look up again."""
+        secret = secrets.token_urlsafe(TOKEN_BYTES)
+        now = self._clock.now()
+        token = Session(secret_sha256(secret), account.id, "token", label, now, now + valid_for)
+        await self._sessions.add_token(token, MOST_TOKENS, by)
+        return token, secret
 
     async def issue(
         self, account: Account, *, kind: str, label: str, valid_for: timedelta
@@ -117,7 +148,7 @@ class SignIn:
 
     def _verify(self, stored: str | None, password: str) -> bool:
         """Take the same time whether or not the login exists."""
-        if stored is None and not self._nobodys_hash:
+        if not self._nobodys_hash:  # for whoever comes first, known or not
             self._nobodys_hash = self._hasher.hash(secrets.token_urlsafe(TOKEN_BYTES))
         try:
             self._hasher.verify(stored or self._nobodys_hash, password)
@@ -125,10 +156,12 @@ class SignIn:
             return False
         return stored is not None
 
-    def _throttle(self, login: str, now: datetime) -> None:
-        """Count the try before its outcome is known, or tries side by side would all be let in."""
-        recent = [at for at in self._failures.get(login, []) if now - at < WINDOW]
-        self._failures[login] = recent
+    def _throttle(self, tried: str, now: datetime) -> None:
+        """By login, as a hash: a name may be as long as a request. Count the try
+        before its outcome is known, or tries side by side would all be let in.
+        """
+        recent = [at for at in self._failures.get(tried, []) if now - at < WINDOW]
+        self._failures[tried] = recent
         if len(recent) >= TRIES:
             raise GatewayError("sign-in throttled", code="too_many_requests")
         recent.append(now)

@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 async def sign_in(store: Store, clock: WoundClock) -> SignIn:
     await store.accounts.put(ANNA)
-    made = SignIn(store.accounts, store.sessions, clock)
+    made = SignIn(store.accounts, store.account_changes, store.sessions, clock)
     await made.set_password(ANNA.id, PASSWORD)
     return made
 
