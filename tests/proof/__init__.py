@@ -1,0 +1,1 @@
+"""Proofs at length: random worlds against rules written down a second time."""
