@@ -2,7 +2,8 @@
 
 import asyncio
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import BinaryIO
 
 from gateway.core.access import Account, Collection
@@ -13,6 +14,7 @@ from gateway.errors import ExtractionError, GatewayError, NotFoundError
 from gateway.interfaces import Blobs, Clock, Ids, Jobs, Sources
 from gateway.knowledge.upload_gate import UploadGate
 
+PutSource = Callable[[Source], Awaitable[tuple[Source, bool]]]  # as Sources.add
 _NO_PATH = str.maketrans("/\\", "／＼")  # a pasted title, `2026/01`, has no folders to leave out
 
 
@@ -65,6 +67,24 @@ class Library:
         stream = io.BytesIO(text.encode("utf-8", "replace"))
         return await self._add(collection, name, SourceKind.PASTE, stream, account)
 
+    async def add_approved(
+        self, draft: Source, stream: BinaryIO, put: PutSource
+    ) -> tuple[Source, bool]:
+        """What was proposed (FEATURES A22); `put` keeps the source together with the decision.
+
+        As `add_file`, and `proposal_changed` where the draft names other bytes than came.
+        """
+        async with self._gate.upload():
+            sha256, size = await self._blobs.put(stream, self._limits.max_source_bytes)
+            if draft.sha256 not in ("", sha256):
+                raise _refused("proposal_changed")
+            whole = replace(draft, sha256=sha256, size_bytes=size)
+            async with self._adding:
+                source, is_new = await self._put(whole, put)
+        if is_new:
+            self._wake()
+        return source, is_new
+
     async def read_again(self, source_id: str) -> None:
         """Re-index: what is searched now stays until the new reading is whole. NotFoundError."""
         if not await self._sources.set_state(source_id, SourceState.QUEUED):
@@ -101,17 +121,19 @@ class Library:
                 added_by=account.id if account else None,
             )
             async with self._adding:
-                source, is_new = await self._put(draft)
+                source, is_new = await self._put(draft, self._sources.add)
         if is_new:
             self._wake()
         return source, is_new
 
-    async def _put(self, draft: Source) -> tuple[Source, bool]:
-        for source in await self._sources.list(draft.collection_id):
-            if source.sha256 == draft.sha256:
-                return source, False  # no quota stands in the way of what is there already
-        self._check(draft, await self._sources.usage())
-        return await self._sources.add(draft)
+    async def _put(self, draft: Source, put: PutSource) -> tuple[Source, bool]:
+        """No quota stands in the way of what is there already."""
+        same = [
+            s for s in await self._sources.list(draft.collection_id) if s.sha256 == draft.sha256
+        ]
+        if not same:
+            self._check(draft, await self._sources.usage())
+        return await put(draft)
 
     def _check(self, draft: Source, usage: Mapping[str, tuple[int, int, int]]) -> None:
         limits = self._limits

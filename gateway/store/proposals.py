@@ -16,7 +16,7 @@ from gateway.core.proposals import (
     may_decide,
 )
 from gateway.errors import ConflictError, GatewayError, NotFoundError
-from gateway.interfaces import Ids, Proposals
+from gateway.interfaces import Ids, ProposalCards
 from gateway.store.audit_rows import put_event
 from gateway.store.collections import (
     COLLECTION_COLUMNS,
@@ -227,4 +227,4 @@ def _end(connection: Connection, ended: Proposal, reason: str | None = None) -> 
     put_event(connection, SecurityEvent(event, ended.decided_at, by, details))
 
 
-fits: type[Proposals] = SqliteProposals
+fits: type[ProposalCards] = SqliteProposals
