@@ -78,7 +78,8 @@ async def client(tmp_path: Any) -> AsyncIterator[Client]:
 async def opened(home: Any) -> AsyncIterator[Client]:
     async with open_store(home, RealClock(), RealIds()) as store:
         callers = HttpCallers(
-            SignIn(store.accounts, store.account_changes, store.sessions, RealClock()), frozenset({"127.0.0.1"})
+            SignIn(store.accounts, store.account_changes, store.sessions, RealClock()),
+            frozenset({"127.0.0.1"}),
         )
         rpc = Rpc(Registry(rows()), callers, secure_cookie=False)
         async with TestClient(TestServer(http.build(callers, rpc.routes()))) as client:
