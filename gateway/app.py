@@ -18,6 +18,7 @@ from gateway.accounts.sign_in import SignIn
 from gateway.app_channels import build_providers, read_channels
 from gateway.app_library import Shelves, build_encoder, open_shelves, working
 from gateway.app_operations import Operations, Seams, build_operations, linking_of
+from gateway.app_proposals import build_proposals, command_handlers
 from gateway.app_reload import ConfigFile, ConfigWatcher
 from gateway.app_turns import (
     TurnParts,
@@ -36,6 +37,7 @@ from gateway.config import Config, GatewaySettings
 from gateway.dispatch import Dispatcher
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock, Ids
+from gateway.knowledge.proposals import Proposals
 from gateway.knowledge.sharing import ChannelAccounts
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
@@ -71,6 +73,7 @@ class App:
     dispatcher: Dispatcher
     shelf: AttachmentShelf
     retraction: Retraction
+    proposals: Proposals
     watcher: ConfigWatcher
     meter: PrometheusMeter
     clock: Clock
@@ -128,10 +131,15 @@ class App:
         """Nothing that a dead process should have wiped is read again."""
         await self.shelf.start()
         await self.retraction.sweep()
+        await self.proposals.start()
 
     async def _keep_up(self) -> None:
         days = self.knowledge.switches.access_log_retention_days
-        others = {"sweep_files": self.shelf.sweep, "forget_retracted": self.retraction.sweep}
+        others = {
+            "sweep_files": self.shelf.sweep,
+            "forget_retracted": self.retraction.sweep,
+            "sweep_proposals": self.proposals.sweep,
+        }
         await keep_up(self.store, self.home, self.clock, days, others)
 
     def application(self) -> web.Application:
@@ -214,6 +222,8 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     shelf = build_shelf(parts, opened.home)
     retraction = Retraction(store.inbox, store.turns, shelf)
     linking = linking_of(store, clock)
+    proposals = build_proposals(parts, opened.home)
+    handlers = command_handlers(parts, proposals, shelf)
     return App(
         opened.home,
         opened.settings,
@@ -227,9 +237,10 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         build_lanes(parts, sender, shelf, [retraction.retract, linking.line_linked]),
         sender,
         turns,
-        build_dispatcher(parts, sender, turns, shelf, linking),
+        build_dispatcher(parts, sender, turns, shelf, linking, handlers),
         shelf,
         retraction,
+        proposals,
         opened.watcher,
         opened.meter,
         clock,

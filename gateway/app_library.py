@@ -14,6 +14,7 @@ from gateway.extract.supervisor import ExtractionSupervisor
 from gateway.interfaces import Clock, Encoder, Ids, Vector
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.library import Library
+from gateway.knowledge.proposal_files import ProposalFolder
 from gateway.knowledge.search import Search
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
@@ -57,6 +58,7 @@ class Shelves:
     ingestion: Ingestion
     library: Library
     search: Search
+    proposed: ProposalFolder
 
     async def warm_up(self) -> None:
         """Load the model, so that the first question does not wait for it."""
@@ -118,7 +120,8 @@ async def open_shelves(
         search = Search(
             store.passages, store.vectors, encoder, store.audit, clock, find_calibration
         )
-        yield Shelves(store, encoder, extractor, ingestion, library, search)
+        proposed = ProposalFolder(home / "knowledge" / "proposals")
+        yield Shelves(store, encoder, extractor, ingestion, library, search, proposed)
 
 
 @asynccontextmanager

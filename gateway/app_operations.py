@@ -9,6 +9,7 @@ from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
+from gateway.app_proposals import deciding
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
@@ -92,6 +93,7 @@ def build_operations(seams: Seams) -> Operations:
         *people.operations(_people(seams)),
         *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
+        *deciding(seams.shelves, clock, is_open=seams.is_open),
         *_sharing(seams, desk),
         *reading.operations(read),
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),

@@ -1,6 +1,6 @@
 """Puts together what answers: the runner of turns, its lanes, and the turn without a channel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from gateway.attachments import AttachmentShelf
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.core.asking import reply_language
+from gateway.core.chat_commands import CommandKind
 from gateway.core.messages import InboundMessage
-from gateway.dispatch import Dispatcher
+from gateway.dispatch import CommandHandler, Dispatcher
 from gateway.downloads import Downloads
 from gateway.gate import Gate, Urgency
 from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
@@ -128,6 +129,7 @@ def build_dispatcher(
     turns: TurnRunner,
     shelf: AttachmentShelf,
     linking: Linking,
+    handlers: Mapping[CommandKind, CommandHandler],
 ) -> Dispatcher:
     """What the lanes run: commands and files first, questions by a turn."""
     settings = parts.settings
@@ -139,6 +141,7 @@ def build_dispatcher(
         language=settings.language,
         public_url=settings.public_url,
         attachments=shelf,
+        handlers=handlers,
     )
 
 
