@@ -17,7 +17,7 @@ from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.finishing import finish
 from gateway.core.folding import storable
-from gateway.core.history import MAX_EXCHANGES, usable
+from gateway.core.history import MAX_EXCHANGES, rests_on, usable
 from gateway.core.messages import CitationView, Limits, Reply, Unit
 from gateway.core.prompt import build
 from gateway.core.scope_origin import provenance
@@ -43,6 +43,8 @@ from gateway.showing import Owes, Showing, Shown, not_kept, nothing_owed
 from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
+Cited = tuple[TurnCitation, ...]
+Past = Sequence[Exchange]
 SIDE_BY_SIDE = 4  # turns that read the library at the same time, so that the loop stays free
 TERMINAL = Limits(Unit.CODE_POINTS, part_units=1_000_000, parts_per_call=1, footer_units=1_000)
 
@@ -88,7 +90,7 @@ class _Begun:
 
     agent: AgentSettings
     reading: Reading
-    past: Sequence[Exchange]
+    past: Past
     prompt: tuple[ChatMessage, ...]
     presented: tuple[PresentedPassage, ...]
     question: str
@@ -127,8 +129,7 @@ class TurnRunner:
         audience = await self.scopes.audience(claimed.message)
         asked = _asked(claimed, audience, self.settings.language)
         answer = await self.answer(asked, limits, show if limits.shows_drafts else None)
-        notice = text("chat.cut_notice", asked.language)
-        parts = split(answer.text, answer.footer, limits, notice)
+        parts = split(answer.text, answer.footer, limits, text("chat.cut_notice", asked.language))
         return Reply(claimed.id, parts, answer.text, answer.citations)
 
     async def answer(
@@ -181,7 +182,7 @@ class TurnRunner:
         if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
         answer = Answer(asked.turn_id, body, done.footer, done.views)
-        await self._record(asked, answer, reading, done.citations)
+        await self._record(asked, answer, reading, done.citations, begun.past)
         log.info(
             "turn answered",
             turn=asked.turn_id,
@@ -236,9 +237,7 @@ class TurnRunner:
         loop = ToolLoop(self.reader)
         return await loop.complete(model, begun.prompt, begun.presented, stream, tool)
 
-    async def _still_holds(
-        self, asked: Asked, reading: Reading, talk: Talk, past: Sequence[Exchange]
-    ) -> bool:
+    async def _still_holds(self, asked: Asked, reading: Reading, talk: Talk, past: Past) -> bool:
         """Whether all that the draft may rest on, passages and past answers, is still readable."""
         if not await self.reader.still_readable(reading, talk.presented):
             return False
@@ -252,11 +251,11 @@ class TurnRunner:
     async def _say(self, asked: Asked, sentence: str, reading: Reading | None = None) -> Answer:
         """Answer with a sentence of our own, which rests on nothing."""
         answer = Answer(asked.turn_id, sentence)
-        await self._record(asked, answer, reading, ())
+        await self._record(asked, answer, reading, (), ())
         return answer
 
     async def _record(
-        self, asked: Asked, answer: Answer, reading: Reading | None, cited: tuple[TurnCitation, ...]
+        self, asked: Asked, answer: Answer, reading: Reading | None, cited: Cited, past: Past
     ) -> None:
         scope = reading.scope if reading is not None else None
         kept = provenance(asked.audience, scope)
@@ -274,6 +273,7 @@ class TurnRunner:
                 asked_at=asked.asked_at,
                 answered_at=self.clock.now(),
                 citations=cited,
+                rests_on=rests_on(past, scope) if scope is not None else (),
                 provenance=kept,
             )
         )

@@ -59,6 +59,7 @@ def _said(turn: TurnRecord, scope: Scope) -> Said:
         each.title and each.collection_id in scope.collections  # a source that went has no title
         for each in turn.citations
     )
+    is_readable = is_readable and all(each[1] in scope.collections for each in turn.rests_on)
     if not is_readable:
         return Said(turn.id, turn.question, None)
     cited = tuple(

@@ -211,7 +211,7 @@ class FakeTurns:
             turn.question,
             turn.answer,
             turn.asked_at,
-            tuple((each.source_id, each.collection_id) for each in turn.citations),
+            (*((each.source_id, each.collection_id) for each in turn.citations), *turn.rests_on),
             is_direct=turn.is_direct,
         )
         past = self.office.exchanges.setdefault((turn.agent_id, turn.conversation), [])

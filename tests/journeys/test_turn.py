@@ -448,14 +448,16 @@ async def test_a_draft_that_may_rest_on_a_past_answer_is_checked_too() -> None:
 # ---------------------------------------------------------------- history
 
 
-async def test_history_leaves_out_what_the_scope_lost() -> None:
-    it = scene(Draft("七日。[1]"), Draft("好"))
-    await it.ask()
-    await it.ask("謝謝", n=2)
+async def test_history_leaves_out_what_the_scope_lost_and_what_was_written_upon_it() -> None:
+    it = scene(Draft("好"), Draft("七日。[1]"), Draft("總之七日"))
+    await it.ask("謝謝")
+    await it.ask(n=2)
+    await it.ask("請整理一下", n=3)  # "sum that up": presents nothing itself
+    assert told(it.prompts[2], Speaker.ASSISTANT) == ["好", "七日。[1]"]
+    assert it.office.records["t3"].citations == ()
     it.office.revoke("handbook", "u1")
-    await it.ask("再說一次", n=3)
-    assert told(it.prompts[1], Speaker.ASSISTANT) == ["七日。[1]"]
-    assert told(it.prompts[2], Speaker.ASSISTANT) == ["好"]
+    await it.ask("再說一次", n=4)
+    assert told(it.prompts[3], Speaker.ASSISTANT) == ["好"]
 
 
 async def test_history_leaves_out_an_answer_whose_source_is_gone() -> None:
