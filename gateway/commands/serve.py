@@ -16,7 +16,7 @@ from gateway.commands.output import DONE, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import environment, home_folder
 
-SWITCH_S = 0.001  # the event loop waits no longer for threads that read the store
+SWITCH_S = 0.0002  # the event loop waits no longer for threads that read the store
 PASSWORD_VARIABLE = "SHUTTEN_PASSWORD"  # noqa: S105 - the variable's name
 
 
