@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gateway.accounts.agent_editing import AgentEditor
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.delegation import Delegation
 from gateway.accounts.linking import Linking
@@ -16,6 +17,7 @@ from gateway.knowledge.desk import Desk
 from gateway.knowledge.sharing import ChannelAccounts, Sharing
 from gateway.llm.registry import ModelRegistry
 from gateway.operations import (
+    agents,
     ask,
     auth,
     chat,
@@ -27,6 +29,7 @@ from gateway.operations import (
     people,
     principals,
     reading,
+    tokens,
     watching,
 )
 from gateway.operations.registry import Registry
@@ -90,7 +93,7 @@ def build_operations(seams: Seams) -> Operations:
     )
     rows = (
         *auth.operations(seams.sign_in, seams.session_days),
-        *people.operations(_people(seams)),
+        *_of_people(seams),
         *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
         *deciding(seams.shelves, clock, is_open=seams.is_open),
@@ -156,14 +159,22 @@ def _desk(seams: Seams) -> Desk:
     )
 
 
-def _people(seams: Seams) -> people.People:
-    store = seams.shelves.store
-    return people.People(
-        accounts=store.accounts,
-        agents=store.agents,
-        files=seams.files,
-        sign_in=seams.sign_in,
-        audit=store.audit,
-        clock=seams.clock,
-        ids=seams.ids,
+def _of_people(seams: Seams) -> tuple[Operation, ...]:
+    """People, what lets them in, and the agents they work with."""
+    store, clock = seams.shelves.store, seams.clock
+    accounts, sign_in = store.accounts, seams.sign_in
+    people_desk = people.People(accounts, store.account_changes, sign_in, clock, seams.ids)
+    agent_seams = agents.AgentSeams(
+        accounts,
+        store.agents,
+        store.agent_changes,
+        seams.files,
+        AgentEditor(seams.files),
+        store.grants,
+        clock,
+    )
+    return (
+        *people.operations(people_desk),
+        *tokens.operations(tokens.Keys(accounts, store.sessions, sign_in, clock)),
+        *agents.operations(agents.AgentDesk(agent_seams)),
     )

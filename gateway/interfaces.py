@@ -32,6 +32,7 @@ from gateway.core.documents import (
     SourceWarning,
     StatusDetail,
 )
+from gateway.core.forgetting import ForgetPlan, Planned, PlanState
 from gateway.core.link_codes import LinkOutcome
 from gateway.core.messages import (
     Attachment,
@@ -170,6 +171,9 @@ class Agents(Protocol):
     async def list(self) -> Sequence[Agent]: ...
     async def bind(self, agent_id: str, account_id: str, role: BindingRole | None) -> None: ...
     async def bindings(self, agent_id: str) -> Mapping[str, BindingRole]: ...
+    async def roles_of(self, account_id: str) -> Mapping[str, BindingRole]:
+        """Agent id -> the account's role with it."""
+        ...
 
 
 class AgentChanges(Protocol):
@@ -220,6 +224,10 @@ class AgentEditing(Protocol):
 
     async def present(self, agent_ids: Iterable[str]) -> frozenset[str]:
         """Those that have their folder with an `agent.toml`."""
+        ...
+
+    async def knowledge(self, agent_id: str) -> AgentKnowledge | None:
+        """`[knowledge]` as it is now; None where it cannot be read, which a turn takes for `[]`."""
         ...
 
     async def update(self, agent_id: str, change: SettingsChange) -> None: ...
@@ -472,7 +480,9 @@ class Sources(Protocol):
         """False when the source is gone, so that a job notices and writes nothing."""
         ...
 
-    async def remove(self, source_id: str, at: datetime) -> str | None:
+    async def remove(
+        self, source_id: str, at: datetime, *, event: SecurityEvent | None = None
+    ) -> str | None:
         """Text, index, vectors and excerpts in one transaction; the SHA-256 if now unused."""
         ...
 
@@ -869,6 +879,32 @@ class Audit(Protocol):
         self, collection_id: str | None, limit: int, *, denied_only: bool = False
     ) -> Sequence[AccessEntry]: ...
     async def purge(self, before: datetime) -> int: ...
+
+
+class Forgetting(Protocol):
+    """Sources that go, and plans to forget what was said with their help (FEATURES A23)."""
+
+    async def remove_source(
+        self, source_id: str, at: datetime, event: SecurityEvent, *, plans: bool
+    ) -> Planned | None:
+        """As Sources.remove, with its plans and all audit rows in the same transaction; the
+        event's actor has planned. None: it was gone already, and nothing was planned.
+        """
+        ...
+
+    async def plans(self, states: Iterable[PlanState], limit: int) -> Sequence[ForgetPlan]:
+        """Newest first."""
+        ...
+
+    async def decide(self, plan_id: str, by: str, at: datetime, *, approve: bool) -> ForgetPlan:
+        """NotFoundError; ConflictError where it was decided otherwise before."""
+        ...
+
+    async def apply(self, plan_id: str, by: str, at: datetime) -> int:
+        """Wipe question, answer and excerpts of its turns; how many had any. NotFoundError;
+        ConflictError `not_approved`. A repeat finds nothing left.
+        """
+        ...
 
 
 class AccessLog(Protocol):

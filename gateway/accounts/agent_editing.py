@@ -14,6 +14,7 @@ from tomlkit.items import Table
 from gateway.accounts.agent_files import (
     PERSONA,
     TOML,
+    AgentFolder,
     has_files,
     is_agent_id,
     readable_knowledge,
@@ -31,17 +32,24 @@ BROKEN = "agent.toml.broken"  # what was there before it was written over
 
 
 class AgentEditor:
-    """Implements `interfaces.AgentEditing` over `<home>/agents`; one edit at a time."""
+    """Implements `interfaces.AgentEditing` over the same folder; one edit at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._one_at_a_time = asyncio.Lock()
+    def __init__(self, files: AgentFolder) -> None:
+        self._folder = files.path
+        self._one_at_a_time = files.editing
 
     async def present(self, agent_ids: Iterable[str]) -> frozenset[str]:
         named = [each for each in agent_ids if is_agent_id(each)]
         return await asyncio.to_thread(
             lambda: frozenset(each for each in named if has_files(self._folder / each))
         )
+
+    async def knowledge(self, agent_id: str) -> AgentKnowledge | None:
+        folder = self._folder / agent_id
+        if not is_agent_id(agent_id) or not await asyncio.to_thread(has_files, folder):
+            raise NotFoundError(agent_id)
+        table = await asyncio.to_thread(table_of, folder / TOML)
+        return None if table is None else readable_knowledge(table)
 
     async def update(self, agent_id: str, change: SettingsChange) -> None:
         def edit(folder: Path) -> None:

@@ -41,6 +41,12 @@ class AgentFolder:
     def __init__(self, folder: Path, agents: Agents) -> None:
         self._folder = folder
         self._agents = agents
+        self.editing = asyncio.Lock()  # held by whoever reads a file to write it changed
+
+    @property
+    def path(self) -> Path:
+        """The folder of all agents' folders."""
+        return self._folder
 
     async def load(self, agent_id: str) -> AgentSettings | None:
         """Read the agent's files as they are now; None when it has no folder or no record."""

@@ -44,6 +44,11 @@ BINDINGS = Statement(
     .where(bindings.c.agent_id == bindparam("agent_id"))
     .order_by(bindings.c.account_id)
 )
+_ROLES_OF = Statement(
+    select(bindings.c.agent_id, bindings.c.role).where(
+        bindings.c.account_id == bindparam("account_id")
+    )
+)
 
 _sender = (
     links.c.channel == bindparam("channel"),
@@ -108,6 +113,10 @@ class SqliteAgents:
     async def bindings(self, agent_id: str) -> Mapping[str, BindingRole]:
         rows = await self._database.read(lambda c: BINDINGS.all(c, agent_id=agent_id))
         return {account_id: BindingRole(role) for account_id, role in rows}
+
+    async def roles_of(self, account_id: str) -> Mapping[str, BindingRole]:
+        rows = await self._database.read(lambda c: _ROLES_OF.all(c, account_id=account_id))
+        return {agent_id: BindingRole(role) for agent_id, role in rows}
 
 
 def agent_of(row: Row) -> Agent:
