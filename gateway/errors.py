@@ -40,6 +40,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("slug_taken", 409),
         ErrorCode("not_shareable", 400),
         ErrorCode("outcome_unknown", 409),
+        ErrorCode("not_approved", 409),
         ErrorCode("too_many_requests", 429),
         ErrorCode("payload_too_large", 413),
         ErrorCode("unavailable", 503),

@@ -14,6 +14,7 @@ from gateway.store.audit import SqliteAudit
 from gateway.store.blobs import BlobFolder
 from gateway.store.collections import SqliteCollections
 from gateway.store.database import Database
+from gateway.store.forgetting import SqliteForgetting
 from gateway.store.grants import SqliteGrants
 from gateway.store.inbox import SqliteInbox
 from gateway.store.jobs import SqliteJobs
@@ -60,6 +61,7 @@ class Store:
         self.jobs = SqliteJobs(knowledge, clock, ids)
         self.turns = SqliteTurns(knowledge, self.outbox, self.inbox)
         self.audit = SqliteAudit(knowledge)
+        self.forgetting = SqliteForgetting(knowledge, self.sources, ids)
         self.blobs = BlobFolder(home / "knowledge" / "blobs")
         self.maintenance = Maintenance(knowledge, inbox, self.sources)
 

@@ -1,5 +1,7 @@
 """Taking a source out: text, index, vectors, excerpts, jobs, and a tombstone, in one go."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import Connection, bindparam, delete, insert, select, union, update
 
 from gateway.store import passage_rows
@@ -55,8 +57,16 @@ _DROP_COLLECTION = Statement(
 )
 
 
-def remove_source(connection: Connection, source_id: str, job_id: str, at: int) -> str | None:
-    """The SHA-256 when no source uses those bytes any more. None also: it was gone already."""
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A source that went; its SHA-256 when no source uses those bytes any more."""
+
+    collection_id: str
+    sha256: str | None
+
+
+def remove_source(connection: Connection, source_id: str, job_id: str, at: int) -> Removed | None:
+    """None: it was gone already."""
     row = _SOURCE.first(connection, source_id=source_id)
     if row is None:
         return None
@@ -75,7 +85,7 @@ def remove_source(connection: Connection, source_id: str, job_id: str, at: int) 
     )
     put_job(connection, job_id, "optimize_index", "", at + AFTER_DELETION_US)
     is_used = _STILL_USED.first(connection, sha256=sha256) is not None
-    return None if is_used else sha256
+    return Removed(collection_id, None if is_used else sha256)
 
 
 def source_left(connection: Connection, collection_id: str) -> str | None:

@@ -1,7 +1,8 @@
 """Sources on SQLite: added with their job, removed with all that was made of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 import msgspec
 from sqlalchemy import Connection, bindparam, case, func, insert, select, update
@@ -15,11 +16,13 @@ from gateway.store.database import Database
 from gateway.store.job_rows import put_job
 from gateway.store.json_text import encoded
 from gateway.store.outbox import SqliteOutbox
-from gateway.store.removal import REPLIES_ON, remove_source
+from gateway.store.removal import REPLIES_ON, Removed, remove_source
 from gateway.store.statements import Row, Statement
 from gateway.store.tables.library import source_tombstones, sources
 from gateway.store.tables.people import collections
 from gateway.store.values import clean, instant, micros
+
+T = TypeVar("T")
 
 _WARNINGS = msgspec.json.Decoder(tuple[SourceWarning, ...])
 
@@ -166,18 +169,28 @@ class SqliteSources:
         self, source_id: str, at: datetime, *, event: SecurityEvent | None = None
     ) -> str | None:
         """Unsent replies that rest on it go too; puts the job `optimize_index`."""
-        job_id, now = self._ids.new(), micros(at)
 
-        def unit(connection: Connection) -> str | None:
-            sha256 = remove_source(connection, source_id, job_id, now)
+        def also(connection: Connection, removed: Removed) -> str | None:
             if event is not None:
                 put_event(connection, event)
-            return sha256
+            return removed.sha256
+
+        return await self.remove_with(source_id, at, also)
+
+    async def remove_with(
+        self, source_id: str, at: datetime, also: Callable[[Connection, Removed], T]
+    ) -> T | None:
+        """Remove it and do something more in the same transaction; None: it was gone already."""
+        job_id, now = self._ids.new(), micros(at)
+
+        def unit(connection: Connection) -> T | None:
+            removed = remove_source(connection, source_id, job_id, now)
+            return None if removed is None else also(connection, removed)
 
         await self._forget_replies(source_id, at)  # before: a crash here leaves the source to retry
-        sha256 = await self._database.write(unit)
+        result = await self._database.write(unit)
         await self._forget_replies(source_id, at)  # and those recorded meanwhile
-        return sha256
+        return result
 
     async def title_of(self, source_id: str) -> tuple[str, str, bool] | None:
         """None when its collection is gone: that leaves no titles."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from sqlalchemy import Connection, and_, func, insert, select, union_all
+from sqlalchemy import Connection, and_, func, insert, literal_column, select, union_all
 
 from gateway.core.access import AudienceKind
 from gateway.core.scope_origin import Provenance
@@ -62,7 +62,7 @@ _earlier = select(
     turn_rests_on.c.turn_id,
     turn_rests_on.c.source_id,
     turn_rests_on.c.collection_id,
-    literal("0").label("n"),
+    literal_column("2147483647").label("n"),
 ).where(in_texts(turn_rests_on.c.turn_id, "turns"))
 _rested = union_all(_own, _earlier).subquery()
 _RESTED = Statement(
