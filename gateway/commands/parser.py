@@ -3,7 +3,19 @@
 import argparse
 from collections.abc import Callable
 
-from gateway.commands import ask, demo, doctor, evaluation, library, links, model, people, serve
+from gateway.commands import (
+    agents,
+    ask,
+    demo,
+    doctor,
+    evaluation,
+    library,
+    links,
+    model,
+    people,
+    serve,
+    tokens,
+)
 from gateway.commands.output import say
 from gateway.commands.tree import Commands
 
@@ -22,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
         evaluation.register,
         model.register,
         people.register,
+        agents.register,
+        tokens.register,
         links.register,
         doctor.register,
     )

@@ -1,4 +1,4 @@
-"""`user`, `agent`: people and AI employees."""
+"""`user`: the people who can sign in."""
 
 import argparse
 import getpass
@@ -11,11 +11,11 @@ from gateway.commands.operator import operator
 from gateway.commands.output import language, say, show, show_table
 from gateway.commands.tree import Commands
 from gateway.config import environment, home_folder
-from gateway.core.access import AccountRole, BindingRole
-from gateway.core.agents import AnswerMode
+from gateway.core.access import AccountRole
 
 PASSWORD_VARIABLE = "SHUTTEN_PASSWORD"  # noqa: S105 - the variable's name
 ROLES = [role.value for role in AccountRole]
+LANGUAGES = ["zh-TW", "ja", "en"]
 
 
 def register(commands: Commands) -> None:
@@ -25,32 +25,23 @@ def register(commands: Commands) -> None:
     add.add_argument("--name", default="", help=say("opt_name"))
     add.add_argument("--role", choices=ROLES, default="member", help=say("opt_role"))
     add.add_argument("--department", default="", help=say("opt_department"))
-    add.add_argument("--language", choices=["zh-TW", "ja", "en"], help=say("opt_language"))
+    add.add_argument("--language", choices=LANGUAGES, help=say("opt_language"))
     add.add_argument("--password-file", type=Path, help=say("opt_password_file"))
     commands.add("user list", list_users)
-    agent = commands.add("agent add", add_agent)
-    agent.add_argument("id")
-    agent.add_argument("--name", default="", help=say("opt_name"))
-    agent.add_argument("--department", default="", help=say("opt_department"))
-    agent.add_argument("--model", default="extractive", help=say("opt_model"))
-    agent.add_argument("--persona-file", type=Path, help=say("opt_persona_file"))
-    agent.add_argument("--collections", help=say("opt_collections"))
-    agent.add_argument(
-        "--answer-mode",
-        choices=[mode.value for mode in AnswerMode],
-        default="assist",
-        help=say("opt_answer_mode"),
-    )
-    commands.add("agent list", list_agents)
-    bind = commands.add("agent bind", bind_agent)
-    bind.add_argument("id")
-    bind.add_argument("account")
-    bind.add_argument(
-        "--role",
-        choices=[*(role.value for role in BindingRole), "none"],
-        default="viewer",
-        help=say("opt_binding_role"),
-    )
+    update = commands.add("user update", update_user)
+    update.add_argument("login")
+    update.add_argument("--name", help=say("opt_name"))
+    update.add_argument("--role", choices=ROLES, help=say("opt_role"))
+    update.add_argument("--department", help=say("opt_department"))
+    update.add_argument("--language", choices=LANGUAGES, help=say("opt_language"))
+    commands.add("user deactivate", deactivate_user).add_argument("login")
+    commands.add("user activate", activate_user).add_argument("login")
+    password = commands.add("user password", set_password)
+    password.add_argument("login")
+    password.add_argument("--password-file", type=Path, help=say("opt_password_file"))
+    commands.add("user departments", list_departments)
+    commands.add("user sessions", list_sessions).add_argument("login", nargs="?")
+    commands.add("user sign-out", sign_out).add_argument("id")
 
 
 def read_password(options: argparse.Namespace) -> str:
@@ -67,7 +58,8 @@ def read_password(options: argparse.Namespace) -> str:
     return made
 
 
-async def _one(options: argparse.Namespace, method: str, params: dict[str, Any]) -> Any:
+async def one(options: argparse.Namespace, method: str, params: dict[str, Any]) -> Any:
+    """Run one operation as the operator."""
     async with operator(home_folder(options.home), language()) as gateway:
         return await gateway.call(method, params, None)
 
@@ -81,41 +73,55 @@ async def add_user(options: argparse.Namespace) -> int:
         "department": options.department,
         "language": options.language,
     }
-    made = await _one(options, "accounts.create", params)
+    made = await one(options, "accounts.create", params)
     return show(options, made, [say("user_added", login=made["login"], id=made["id"])])
 
 
 async def list_users(options: argparse.Namespace) -> int:
-    rows = await _one(options, "accounts.list", {})
-    return show_table(options, rows, "login", "display_name", "role", "department", "id")
+    rows = await one(options, "accounts.list", {})
+    return show_table(
+        options, rows, "login", "display_name", "role", "department", "is_active", "id"
+    )
 
 
-async def add_agent(options: argparse.Namespace) -> int:
-    persona = options.persona_file.read_text("utf-8") if options.persona_file else ""
+async def update_user(options: argparse.Namespace) -> int:
     params = {
-        "id": options.id,
+        "account": options.login,
         "display_name": options.name,
+        "role": options.role,
         "department": options.department,
-        "model": options.model,
-        "persona": persona,
-        "collections": None if options.collections is None else _slugs(options.collections),
-        "answer_mode": options.answer_mode,
+        "language": options.language,
     }
-    made = await _one(options, "agents.create", params)
-    return show(options, made, [say("agent_added", id=made["id"])])
+    made = await one(options, "accounts.update", params)
+    return show(options, made, [say("user_changed", login=made["login"])])
 
 
-def _slugs(text: str) -> list[str]:
-    return [slug.strip() for slug in text.split(",") if slug.strip()]
+async def deactivate_user(options: argparse.Namespace) -> int:
+    made = await one(options, "accounts.deactivate", {"account": options.login})
+    return show(options, made, [say("user_deactivated", login=made["login"])])
 
 
-async def list_agents(options: argparse.Namespace) -> int:
-    rows = await _one(options, "agents.list_all", {})
-    return show_table(options, rows, "id", "display_name", "department", "is_archived")
+async def activate_user(options: argparse.Namespace) -> int:
+    made = await one(options, "accounts.activate", {"account": options.login})
+    return show(options, made, [say("user_activated", login=made["login"])])
 
 
-async def bind_agent(options: argparse.Namespace) -> int:
-    role = None if options.role == "none" else options.role
-    params = {"agent_id": options.id, "account": options.account, "role": role}
-    await _one(options, "agents.bind", params)
-    return show(options, params, [say("agent_bound", id=options.id, account=options.account)])
+async def set_password(options: argparse.Namespace) -> int:
+    params = {"account": options.login, "password": read_password(options)}
+    await one(options, "accounts.set_password", params)
+    return show(options, {"login": options.login}, [say("password_set", login=options.login)])
+
+
+async def list_departments(options: argparse.Namespace) -> int:
+    names = await one(options, "accounts.departments", {})
+    return show(options, names, names)
+
+
+async def list_sessions(options: argparse.Namespace) -> int:
+    rows = await one(options, "auth.sessions.list", {"account": options.login})
+    return show_table(options, rows, "id", "account_id", "created_at", "expires_at")
+
+
+async def sign_out(options: argparse.Namespace) -> int:
+    await one(options, "auth.sessions.revoke", {"id": options.id})
+    return show(options, {"revoked": options.id}, [say("session_revoked", id=options.id)])
