@@ -165,14 +165,15 @@ class AgentDesk:
         if before is None and not request.replace:
             raise ConflictError(agent.id, code="agent_file_broken")
         after = merged(before or AgentKnowledge(), request)
-        await self._check_shared(agent.id, after)
+        listed = before.collections if before is not None else None
+        await self._check_shared(agent.id, _slugs(after.collections) - _slugs(listed))
         is_new = await self._seams.editing.set_knowledge(agent.id, after, replace=request.replace)
         if is_new:
             named = SettingsChange(agent.display_name, agent.department)
             await self._seams.editing.update(agent.id, named)
-        listed = "*" if after.collections is None else ",".join(sorted(after.collections))
+        told = "*" if after.collections is None else ",".join(sorted(after.collections))
         by = act_of(caller, self._seams.clock)
-        await self._seams.changes.note_list(agent.id, listed, by)
+        await self._seams.changes.note_list(agent.id, told, by)
         return knowledge_view(agent.id, after)
 
     async def _set_archived(
@@ -227,13 +228,17 @@ class AgentDesk:
             if (who := known.get(account_id)) is not None
         ]
 
-    async def _check_shared(self, agent_id: str, knowledge: AgentKnowledge) -> None:
-        """Only what is shared with the agent can be checked; all else is refused alike."""
+    async def _check_shared(self, agent_id: str, added: frozenset[str]) -> None:
+        """Only what is shared with the agent can be checked anew; all else is refused alike."""
         settings = await self._seams.files.load(agent_id) or AgentSettings(agent_id, agent_id)
         side = AgentSide(agent_id, settings.department, None)
         shared = shared_slugs(side, await self._seams.grants.facts(NOBODY, side))
-        if not (knowledge.collections or frozenset()) <= shared:
+        if not added <= shared:
             raise InvalidRequestError("slug", reason="collections: not shared with this agent")
+
+
+def _slugs(collections: frozenset[str] | None) -> frozenset[str]:
+    return collections or frozenset()
 
 
 def _check_place(account: Account | None, before: str, after: str) -> None:
