@@ -1,6 +1,7 @@
 """The only file that talks to Discord; what is made of discord.py itself stands in gateway.py."""
 
 import asyncio
+import contextlib
 import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,6 +19,8 @@ CALL_TIMEOUT_S = 15.0
 FILE_HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 FILE_TIMEOUT = aiohttp.ClientTimeout(total=120.0, connect=5.0, sock_read=20.0)
 CHUNK_BYTES = 64 * 1024
+MESSAGE = "/channels/{channel_id}/messages/{message_id}"
+UNEDITABLE = frozenset({400, 403})
 PAGE = 100  # messages of one look, the most Discord gives
 MOST_PAGES = 5
 CONTENT_INTENT_FLAGS = 1 << 18 | 1 << 19  # of the application: granted, or granted while small
@@ -96,9 +99,16 @@ class DiscordClient:
         return await self._said("POST", "/channels/{channel_id}/messages", payload, channel_id)
 
     async def edit(self, channel_id: str, message_id: str, payload: dict[str, Any]) -> str:
-        """The message's id. Trouble."""
-        path = "/channels/{channel_id}/messages/{message_id}"
-        return await self._said("PATCH", path, payload, channel_id, message_id)
+        """The message's id. Trouble; one that cannot be edited goes, for it shows a draft."""
+        try:
+            return await self._said("PATCH", MESSAGE, payload, channel_id, message_id)
+        except Trouble as error:
+            if error.status in UNEDITABLE:
+                with contextlib.suppress(Trouble):  # the reply that is posted anew matters more
+                    await self._call(
+                        "DELETE", MESSAGE, channel_id=channel_id, message_id=message_id
+                    )
+            raise
 
     async def type(self, channel_id: str) -> None:
         """Shown for ten seconds, or until the next message. Trouble."""

@@ -12,7 +12,7 @@ import aiohttp
 import structlog
 from yarl import URL
 
-from channels.slack.outcomes import Answer, edited, is_in_doubt, posted
+from channels.slack.outcomes import Answer, edited, is_in_doubt, is_stuck, posted
 from gateway.core.messages import Delivered, OutcomeUnknown, RetryLater, SendOutcome
 from gateway.core.secrets import Secret
 from gateway.errors import ChannelError
@@ -93,13 +93,17 @@ class SlackClient:
         return await self._looked_up(post, answer)
 
     async def update(self, channel: str, ts: str, text: str) -> SendOutcome:
-        """Saying the same twice changes nothing, so what is in doubt is tried again."""
-        # without `parse` an edit, other than a post, is read as a person's typing
-        return edited(
-            await self.ask(
-                lambda api: api.chat_update(channel=channel, ts=ts, text=text, parse="none")
-            )
+        """Saying the same twice changes nothing, so what is in doubt is tried again.
+
+        A message that cannot be edited goes: no draft stays beside the reply that is posted anew.
+        """
+        answer = await self.ask(
+            # without `parse` an edit, other than a post, is read as a person's typing
+            lambda api: api.chat_update(channel=channel, ts=ts, text=text, parse="none")
         )
+        if is_stuck(answer):
+            await self.ask(lambda api: api.chat_delete(channel=channel, ts=ts))
+        return edited(answer)
 
     async def set_status(self, channel: str, thread: str, status: str) -> bool:
         """Best effort: what is only shown to pass the time never fails a turn."""

@@ -95,6 +95,11 @@ def edited(answer: Answer) -> SendOutcome:
     return TryOtherMethod(answer.error)
 
 
+def is_stuck(answer: Answer) -> bool:
+    """Of a chat.update: the message is there, and cannot be edited any more."""
+    return isinstance(edited(answer), TryOtherMethod) and answer.error != "message_not_found"
+
+
 def _ids(answer: Answer) -> tuple[str, ...]:
     ts = answer.data.get("ts")
     return (ts,) if isinstance(ts, str) else ()

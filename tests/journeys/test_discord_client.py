@@ -444,6 +444,23 @@ async def test_a_draft_that_was_deleted_makes_way_for_a_new_message(
     assert simulator.ours() == ["answer"]
 
 
+@pytest.mark.parametrize("fault", [Fault.FORBIDDEN, Fault.BAD_REQUEST])
+@pytest.mark.parametrize("is_deletable", [True, False])
+async def test_a_draft_that_cannot_be_edited_goes_before_the_reply_is_posted_anew(
+    simulator: DiscordSimulator,
+    channel: DiscordChannel,
+    clock: WoundClock,
+    fault: Fault,
+    is_deletable: bool,
+) -> None:
+    call = owed(clock)
+    await channel.show_delta(question(clock), call.turn_id, "draft")
+    final = shown_as(call, channel.preview(call.turn_id) or "", clock)
+    simulator.faults += [fault] if is_deletable else [fault, Fault.FORBIDDEN]
+    assert isinstance(await send(channel, final), TryOtherMethod)
+    assert simulator.ours() == ([] if is_deletable else ["draft"])
+
+
 @pytest.mark.parametrize("fault", [*NOT_SENT, *IN_DOUBT])
 async def test_an_edit_in_doubt_is_repeated_until_the_text_is_right(
     simulator: DiscordSimulator, channel: DiscordChannel, clock: WoundClock, fault: Fault

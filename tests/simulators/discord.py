@@ -208,6 +208,8 @@ class DiscordSimulator:
             return _json(self._after(channel, query))
         if method == "POST":
             return _json(self._posted(channel, body), headers=self.rate_headers)
+        if method == "DELETE":
+            return self._deleted(channel, rest.removeprefix("messages/"))
         return self._edited(channel, rest.removeprefix("messages/"), body)
 
     def _after(self, channel: str, query: dict[str, str]) -> list[dict[str, Any]]:
@@ -244,6 +246,12 @@ class DiscordSimulator:
                 self.payloads.append(body)
                 return _json(message)
         return _error(404, 10008, "Unknown Message")
+
+    def _deleted(self, channel: str, message_id: str) -> web.Response:
+        before = self.messages.get(channel, [])
+        self.messages[channel] = [each for each in before if each["id"] != message_id]
+        is_gone = len(self.messages[channel]) < len(before)
+        return web.Response(status=204) if is_gone else _error(404, 10008, "Unknown Message")
 
     async def _refuse(self, request: web.Request, fault: Fault) -> web.StreamResponse:
         if fault is Fault.CLOSE_BEFORE:

@@ -252,6 +252,7 @@ class SlackSimulator:
             "auth.test": self._identity,
             POST: self._posted,
             UPDATE: self._updated,
+            "chat.delete": self._deleted,
             STATUS: self._status,
             "conversations.history": self._listed,
             "conversations.replies": self._listed,
@@ -305,6 +306,13 @@ class SlackSimulator:
                     "ts": message.ts,
                     "text": message.text,
                 }
+        return _error("message_not_found")
+
+    def _deleted(self, values: dict[str, Any]) -> dict[str, Any]:
+        for message in self.messages:
+            if (message.channel, message.ts) == (values["channel"], values["ts"]):
+                self.messages.remove(message)
+                return {"ok": True, "channel": message.channel, "ts": message.ts}
         return _error("message_not_found")
 
     def _listed(self, values: dict[str, Any]) -> dict[str, Any]:
