@@ -39,7 +39,7 @@ class Delegation:
     async def _on_record(self, turn_id: str) -> TurnRecord | None:
         """The turn, if all of the chain above it is on record and recent."""
         found: TurnRecord | None = None
-        above: str | None = turn_id
+        above = turn_id
         for _ in range(LONGEST_CHAIN):
             turn = await self._turns.find(above)
             if turn is None or turn.provenance is None:
@@ -47,7 +47,8 @@ class Delegation:
             if not is_recent(turn.asked_at, self._clock.now()):
                 return None
             found = found or turn
-            above = turn.provenance.origin.upstream_turn_id
-            if above is None:
+            upstream = turn.provenance.origin.upstream_turn_id
+            if upstream is None:
                 return found
+            above = upstream
         return None

@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from gateway.core.access import Audience
 from gateway.core.scope import Scope, decide, renew, without_restricted
 from tests.proof import bridge, reference
-from tests.proof.reference import Turn, World, readable
+from tests.proof.reference import Turn, World, is_one_to_one, readable
 from tests.proof.worlds import Chance
 
+T = TypeVar("T")
 WORLDS = 200_000 if os.environ.get("SHUTTEN_PROVE") else 10_000
 WORLDS_A_SEED = 100
 TURNS = 4  # of each world
@@ -35,18 +37,19 @@ def decided(world: World, turn: Turn, audience: Audience | None = None) -> Scope
 
 
 def differs(world: World, turn: Turn) -> bool:
-    return decided(world, turn).collections != readable(world, turn)
+    scope = decided(world, turn)
+    is_other = scope.is_direct is not is_one_to_one(turn)
+    return is_other or scope.collections != readable(world, turn)
+
+
+def without(every: Sequence[T], one: T) -> list[T]:
+    return [each for each in every if each is not one]
 
 
 def smallest(world: World, turn: Turn) -> tuple[World, Turn]:
     """What is left of a world when everything that does not matter for a difference has gone."""
-    parts: Iterator[World] = iter(
-        [
-            replace(world, **{name: [e for e in getattr(world, name) if e is not each]})
-            for name in ("shares", "shelves")
-            for each in getattr(world, name)
-        ]
-    )
+    parts = [replace(world, shares=without(world.shares, each)) for each in world.shares]
+    parts += [replace(world, shelves=without(world.shelves, each)) for each in world.shelves]
     for part in parts:
         if differs(part, turn):
             return smallest(part, turn)

@@ -13,10 +13,14 @@ DOORS = ("dashboard", "webchat", "key", "chat", "chat", "chat", "visitor", "syst
 
 
 class Chance:
-    """Draws everything from one seed."""
+    """Draws everything from one seed; `prefix` makes a world's ids its own."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, prefix: str = "") -> None:
         self.random = random.Random(seed)
+        self.prefix = prefix
+
+    def ids(self, *names: str) -> list[str]:
+        return [self.prefix + name for name in names]
 
     def is_so(self, share: float) -> bool:
         return self.random.random() < share
@@ -26,12 +30,16 @@ class Chance:
         world = World()
         for n in range(3):
             role = pick(("admin", "manager", "member", "member"))
-            person = Person(f"u{n}", pick(DEPARTMENTS), role, not self.is_so(0.15))
+            person = Person(f"{self.prefix}u{n}", pick(DEPARTMENTS), role, not self.is_so(0.15))
             world.people[person.id] = person
         for n in range(self.random.randint(1, 6)):
-            world.shelves.append(Shelf(f"c{n}", f"s{n}", pick(SENSITIVITIES)))
+            world.shelves.append(
+                Shelf(f"{self.prefix}c{n}", f"{self.prefix}s{n}", pick(SENSITIVITIES))
+            )
         for n in range(2):
-            employee = Employee(f"a{n}", pick(DEPARTMENTS), self.slugs(world), self.is_so(0.08))
+            employee = Employee(
+                f"{self.prefix}a{n}", pick(DEPARTMENTS), self.slugs(world), self.is_so(0.08)
+            )
             world.employees[employee.id] = employee
         for shelf in world.shelves:
             world.shares += self.shares(shelf)
@@ -50,7 +58,7 @@ class Chance:
         shares = [self.share(shelf) for _ in range(self.random.randint(0, 8))]
         if self.is_so(0.8):
             shares.append(
-                Share(shelf.id, "agent", self.random.choice(("a0", "a0", "a1")), "viewer")
+                Share(shelf.id, "agent", self.random.choice(self.ids("a0", "a0", "a1")), "viewer")
             )
         return shares
 
@@ -61,13 +69,13 @@ class Chance:
     def subject(self, kind: str) -> str:
         pick = self.random.choice
         if self.is_so(0.04):
-            return pick(("", " ", "line", "u0", "HR"))
+            return pick(("", " ", "line", *self.ids("u0"), "HR"))
         if kind == "user":
-            return pick(("u0", "u1", "u2"))
+            return pick(self.ids("u0", "u1", "u2"))
         if kind == "department":
             return pick(DEPARTMENTS)
         if kind == "agent":
-            return pick(("a0", "a1"))
+            return pick(self.ids("a0", "a1"))
         platform = pick(PLATFORMS)
         return pick((platform, platform, f"{platform}/{pick('xy')}", f"{platform}:{pick('CDP')}"))
 
@@ -83,8 +91,8 @@ class Chance:
         door = pick(DOORS) if not self.is_so(0.03) else "unregistered"
         turn = Turn(
             door,
-            employee=pick(("a0", "a0", "a0", "a0", "a1", "a1", None)),
-            person=pick(("u0", "u1", "u2", None)),
+            employee=pick((*self.ids("a0", "a0", "a0", "a0", "a1", "a1"), None)),
+            person=pick((*self.ids("u0", "u1", "u2"), None)),
             chat=self.chat(door),
             is_private=self.is_so(0.6),
             is_link_whole=not self.is_so(0.15),
