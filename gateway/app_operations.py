@@ -14,15 +14,18 @@ from gateway.app_proposals import deciding
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
+from gateway.knowledge.forgetting import Oblivion
 from gateway.knowledge.sharing import ChannelAccounts, Sharing
 from gateway.llm.registry import ModelRegistry
 from gateway.operations import (
+    access_log,
     agents,
     ask,
     auth,
     chat,
     dispatching,
     explaining,
+    forgetting,
     insight,
     library,
     links,
@@ -96,6 +99,7 @@ def build_operations(seams: Seams) -> Operations:
         *_of_people(seams),
         *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
+        *_of_record(seams, desk, keeping),
         *deciding(seams.shelves, clock, is_open=seams.is_open),
         *_sharing(seams, desk),
         *reading.operations(read),
@@ -116,6 +120,17 @@ def _of_turns(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
     explaining_ = explaining.Explaining(desk, store.turns, seams.scopes, delegation, seams.files)
     dispatching_ = dispatching.Dispatching(store.agents, seams.files, delegation, seams.answer)
     return (*explaining.operations(explaining_), *dispatching.operations(dispatching_))
+
+
+def _of_record(seams: Seams, desk: Desk, keeping: library.Keeping) -> tuple[Operation, ...]:
+    """What is kept of reads and of what was said, and how it is forgotten."""
+    store = seams.shelves.store
+    oblivion = Oblivion(store.forgetting, seams.shelves.library, seams.clock)
+    forgetting_ = forgetting.Forgetting(keeping, oblivion, store.sources, store.agents)
+    reads = access_log.LogReading(
+        desk, store.audit, store.grants, store.principals, is_open=seams.is_open
+    )
+    return (*forgetting.operations(forgetting_), *access_log.operations(reads))
 
 
 def linking_of(store: Store, clock: Clock) -> Linking:

@@ -94,9 +94,12 @@ class Library:
 
     async def remove(self, source_id: str) -> None:
         """Text, index and vectors at once; the original, if unused, by the next sweep."""
-        now = self._clock.now()
-        await self._sources.remove(source_id, now)
-        await self._jobs.put("sweep_blobs", "", now)
+        await self._sources.remove(source_id, self._clock.now())
+        await self.removed()
+
+    async def removed(self) -> None:
+        """A source went: its original is looked at by the next sweep."""
+        await self._jobs.put("sweep_blobs", "", self._clock.now())
         self._wake()
 
     async def _add(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.core.access import Account, Role
-from gateway.core.audit import SecurityEvent
+from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.documents import Source
 from gateway.core.shelving import CollectionDraft
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
@@ -74,13 +74,21 @@ class Keeping:
         self, caller: Caller, request: CollectionReference
     ) -> Sequence[SourceView]:
         """The documents of a collection."""
-        collection = await self._desk.require(account_of(caller), request.collection, Role.VIEWER)
+        account = account_of(caller)
+        collection = await self._desk.require(account, request.collection, Role.VIEWER)
         sources = await self._sources.list(collection.id)
+        entry = AccessEntry(
+            AccessAction.LIST,
+            self._clock.now(),
+            account_id=account.id,
+            collections=(collection.id,),
+        )
+        await self._audit.record(entry)
         return [source_view(source, caller.language) for source in sources]
 
     async def source(self, caller: Caller, request: SourceReference) -> SourceView:
         """One document's state."""
-        source = await self._required(caller, request.source_id, Role.VIEWER)
+        source = await self.required(caller, request.source_id, Role.VIEWER)
         return source_view(source, caller.language)
 
     async def paste(self, caller: Caller, request: Paste) -> Added:
@@ -108,20 +116,8 @@ class Keeping:
             raise InvalidRequestError(str(error), reason=f"{path.name}: {reason}") from error
         return Added(source_view(source, caller.language), is_new)
 
-    async def delete_source(self, caller: Caller, request: SourceReference) -> None:
-        """Delete a document: text, index, vectors and excerpts at once."""
-        source = await self._required(caller, request.source_id, Role.EDITOR)
-        await self._library.remove(source.id)
-        await self._audit.event(
-            SecurityEvent(
-                "knowledge_source_deleted",
-                self._clock.now(),
-                account_of(caller).id,
-                {"source_id": source.id, "collection_id": source.collection_id},
-            )
-        )
-
-    async def _required(self, caller: Caller, source_id: str, least: Role) -> Source:
+    async def required(self, caller: Caller, source_id: str, least: Role) -> Source:
+        """The document, for whoever has the role; missing and forbidden alike: NotFoundError."""
         source = await self._sources.find(source_id)
         collection_id = source.collection_id if source is not None else NO_COLLECTION
         await self._desk.require(account_of(caller), collection_id, least)
@@ -149,7 +145,6 @@ def operations(keeping: Keeping) -> tuple[Operation, ...]:
         ("sources.get", "Tell a document's state.", signed_in, SourceReference, keeping.source),
         ("sources.add", "Add a document as text.", signed_in, Paste, keeping.paste),
         ("sources.add_file", "Add a file of this machine.", local, FileOnDisk, keeping.add_file),
-        ("sources.delete", "Delete it.", signed_in, SourceReference, keeping.delete_source),
     )
     return tuple(
         Operation(f"knowledge.{name}", summary, needs, request, run)
