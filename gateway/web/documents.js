@@ -3,6 +3,8 @@
 import { rpc, upload } from "./api.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import { t } from "./i18n.js";
+import { Sharing } from "./sharing.js";
+import { sensitivityChoice, ShelfSettings } from "./shelf_settings.js";
 
 const REFRESH_MS = 3000;
 const MOST_FILES = 20;
@@ -19,7 +21,7 @@ export class Documents {
     this.isOpen = true;
     try {
       const collections = await rpc("knowledge.collections.list");
-      this.panels = collections.map((collection) => new Panel(collection));
+      this.panels = collections.map((collection) => new Panel(collection, () => this.reopen()));
       replace(
         this.root,
         el("h1", {}, t("documents")),
@@ -31,6 +33,11 @@ export class Documents {
     } catch (error) {
       replace(this.root, el("p", { class: "error", role: "alert" }, error.message));
     }
+  }
+
+  async reopen() {
+    this.close();
+    await this.open();
   }
 
   close() {
@@ -46,13 +53,16 @@ export class Documents {
 
   form() {
     const name = el("input", { name: "name", required: true, maxLength: 200, placeholder: t("collection_name"), "aria-label": t("collection_name") });
+    const slug = el("input", { name: "slug", maxLength: 64, placeholder: t("collection_code_blank"), "aria-label": t("collection_code_blank") });
+    const description = el("input", { name: "description", maxLength: 2000, placeholder: t("collection_description"), "aria-label": t("collection_description") });
+    const sensitivity = sensitivityChoice("internal");
     const said = el("p", { class: "quiet" }, t("new_collection_hint"));
     const create = async (event) => {
       event.preventDefault();
       try {
-        await rpc("knowledge.collections.create", { name: name.value });
-        this.close();
-        await this.open();
+        const texts = { name: name.value, slug: slug.value.trim(), description: description.value };
+        await rpc("knowledge.collections.create", { ...texts, sensitivity: sensitivity.value });
+        await this.reopen();
       } catch (error) {
         replace(said, error.message);
       }
@@ -62,13 +72,14 @@ export class Documents {
       { class: "panel new", onsubmit: create },
       el("h2", {}, t("new_collection")),
       el("div", { class: "row" }, name, el("button", { class: "primary" }, t("create"))),
+      el("div", { class: "row" }, description, slug, sensitivity),
       said,
     );
   }
 }
 
 class Panel {
-  constructor(collection) {
+  constructor(collection, onChanged) {
     this.collection = collection;
     this.list = el("ul", { class: "files" });
     this.results = el("ul", { class: "results", "aria-live": "polite" });
@@ -82,11 +93,36 @@ class Panel {
         el("h2", {}, collection.name),
         el("span", { class: "tag" }, t(`sensitivity_${collection.sensitivity}`)),
         el("span", { class: "tag" }, t(`role_${collection.role}`)),
+        ...this.counts(),
       ),
-      this.list,
-      isEditor ? this.dropzone() : null,
-      this.results,
     );
+    this.panes = { files: el("div", {}, this.list, isEditor ? this.dropzone() : null, this.results) };
+    if (collection.role === "owner") this.addOwners(onChanged);
+    this.root.append(...Object.values(this.panes));
+  }
+
+  counts() {
+    const { in_progress: moving, pending_proposals: pending } = this.collection;
+    const tag = (key, count) => (count ? el("span", { class: "tag" }, t(key, { count })) : null);
+    return [tag("count_in_progress", moving), tag("count_pending", pending)].filter(Boolean);
+  }
+
+  // What only owners see: who else may read this, and the collection's settings.
+  addOwners(onChanged) {
+    this.sharing = new Sharing(this.collection);
+    this.settings = new ShelfSettings(this.collection, onChanged);
+    Object.assign(this.panes, { sharing: this.sharing.root, settings: this.settings.root });
+    this.tabs = Object.keys(this.panes).map((name) =>
+      el("button", { type: "button", role: "tab", "data-tab": name, onclick: () => this.view(name) }, t(`tab_${name}`)),
+    );
+    this.root.append(el("div", { class: "tabs", role: "tablist", "aria-label": this.collection.name }, ...this.tabs));
+    this.view("files");
+  }
+
+  view(name) {
+    this.tabs.forEach((tab) => tab.setAttribute("aria-selected", tab.dataset.tab === name));
+    for (const [each, pane] of Object.entries(this.panes)) pane.hidden = each !== name;
+    if (name !== "files") this[name].open();
   }
 
   async refresh() {
