@@ -52,6 +52,8 @@ def register(commands: Commands) -> None:
     ):
         command = commands.add(name, run, account=True)
         command.add_argument("source" if run is remove_source else "collection")
+        if run is remove_source:
+            command.add_argument("--forget", action="store_true", help=say("opt_forget"))
 
 
 def acting_account(options: argparse.Namespace) -> str:
@@ -178,8 +180,12 @@ async def list_sources(options: argparse.Namespace) -> int:
 
 
 async def remove_source(options: argparse.Namespace) -> int:
-    await _one(options, "knowledge.sources.delete", {"source_id": options.source})
-    return show(options, {"removed": options.source}, [say("source_removed")])
+    params = {"source_id": options.source, "also_forget_memories": options.forget}
+    planned = await _one(options, "knowledge.sources.delete", params)
+    lines = [say("source_removed")]
+    if options.forget:
+        lines.append(say("forget_planned", **planned))
+    return show(options, {"removed": options.source, **planned}, lines)
 
 
 async def _one(options: argparse.Namespace, method: str, params: dict[str, Any]) -> Any:

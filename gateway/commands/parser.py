@@ -11,6 +11,7 @@ from gateway.commands import (
     evaluation,
     library,
     links,
+    memory,
     model,
     people,
     serve,
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
         agents.register,
         tokens.register,
         links.register,
+        memory.register,
         doctor.register,
     )
     tree = Commands(commands)

@@ -18,7 +18,7 @@ class Commands:
     def add(self, path: str, run: Run, *, account: bool = False) -> argparse.ArgumentParser:
         """Make one command; with `account` it takes --as."""
         *groups, name = path.split()
-        parent = self._group(groups[0]) if groups else self._root
+        parent = self._group(groups) if groups else self._root
         sentence = say(f"help_{path.replace(' ', '_').replace('-', '_')}")
         command = parent.add_parser(name, help=sentence, description=sentence)
         command.add_argument(  # also after the command; SUPPRESS keeps one given before it
@@ -30,10 +30,12 @@ class Commands:
         command.set_defaults(run=run)
         return command
 
-    def _group(self, name: str) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    def _group(self, words: list[str]) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+        name = " ".join(words)
         if name not in self._groups:
-            sentence = say(f"help_{name.replace('-', '_')}")
-            group = self._root.add_parser(name, help=sentence, description=sentence)
+            parent = self._group(words[:-1]) if words[:-1] else self._root
+            sentence = say(f"help_{name.replace(' ', '_').replace('-', '_')}")
+            group = parent.add_parser(words[-1], help=sentence, description=sentence)
             self._groups[name] = group.add_subparsers(
                 dest="subcommand", required=True, metavar="COMMAND"
             )
