@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 MAX_CHARS = 500  # a command is a line; a pasted page is a question
 
@@ -52,7 +52,9 @@ def parse(text: str) -> Command | None:
     """The command a message is, or None for a question."""
     if len(text) > MAX_CHARS:
         return None
-    said = normalize("NFKC", text).strip()
+    # zero-width characters come along with what is copied from a page
+    seen = "".join(letter for letter in text if category(letter) != "Cf")
+    said = normalize("NFKC", seen).strip()
     return _slashed(said) or _worded(said) or _plain(said)
 
 

@@ -62,7 +62,7 @@ class LinkPages:
 def _token(body: bytes) -> str:
     try:
         token = msgspec.json.decode(body, type=Wish).linkToken
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidRequestError(str(error), reason="linkToken") from error
     if not 0 < len(token) <= MAX_TOKEN_CHARS or not token.isprintable():
         raise InvalidRequestError("linkToken", reason="linkToken")

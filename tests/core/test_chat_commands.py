@@ -32,6 +32,8 @@ CODE = "ABCDE12345"
         "／bind ABCDE-12345",
         "link ABCDE-12345",
         "Bind: abcde 12345",
+        "綁定 ABCDE\u200b-12345",
+        "\ufeff/link\u2060 ABCDE-\u200d12345\u200e",
     ],
 )
 def test_a_code_is_found_however_it_is_sent(text: str) -> None:

@@ -188,6 +188,13 @@ async def test_an_odd_wish_is_refused(world: World, body: Any) -> None:
         assert (await go(member, json=body))[0] == 400
 
 
+async def test_what_is_no_wish_at_all_is_refused(world: World) -> None:
+    deep = b'{"x": ' + b"[" * 9_000 + b"]" * 9_000 + b"}"
+    async with world.person("member") as member:
+        for body in (b"", b"{", b"\xff", b'{"linkToken": "\\ud800"}', deep):
+            assert (await go(member, json=None, data=body))[0] == 400, body[:20]
+
+
 async def test_a_token_cannot_add_to_the_address_it_is_put_into(world: World) -> None:
     async with world.person("member") as member:
         _, answer = await go(member, json={"linkToken": "a&nonce=evil#x"})
