@@ -90,7 +90,7 @@ def build_operations(seams: Seams) -> Operations:
         collections=store.collections,
         clock=clock,
     )
-    read = reading.Reading(desk, seams.shelves.search, store.turns, store.sources, clock)
+    read = _reading(seams, desk)
     talking = chat.Chat(
         store.agents, seams.files, store.turns, desk, read, default_agent=seams.default_agent
     )
@@ -120,6 +120,18 @@ def _of_turns(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
     explaining_ = explaining.Explaining(desk, store.turns, seams.scopes, delegation, seams.files)
     dispatching_ = dispatching.Dispatching(store.agents, seams.files, delegation, seams.answer)
     return (*explaining.operations(explaining_), *dispatching.operations(dispatching_))
+
+
+def _reading(seams: Seams, desk: Desk) -> reading.Reading:
+    store = seams.shelves.store
+    return reading.Reading(
+        desk=desk,
+        retriever=seams.shelves.search,
+        turns=store.turns,
+        sources=store.sources,
+        audit=store.audit,
+        clock=seams.clock,
+    )
 
 
 def _of_record(seams: Seams, desk: Desk, keeping: library.Keeping) -> tuple[Operation, ...]:
@@ -156,7 +168,7 @@ def _sharing(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
     sharing = Sharing(desk, store.grants, store.principals, seams.clock, channels)
     return principals.operations(
         principals.SharingOperations(sharing, store.accounts, store.principals, channels),
-        principals.AgentShelf(store.agents, seams.files, store.grants),
+        principals.AgentShelf(desk, store.agents, seams.files, store.grants),
     )
 
 

@@ -100,7 +100,7 @@ class Chat:
         account = account_of(caller)
         scope = await self._desk.scope(account)
         lane = web_chat(account.id, request.conversation_id).lane
-        return [
+        views = [
             TurnView(
                 turn.id,
                 turn.agent_id,
@@ -112,6 +112,10 @@ class Chat:
             )
             for turn in await self._turns.of_conversation(lane, MOST_TURNS)
         ]
+        cited = [each for view in views for each in view.citations]
+        if cited:
+            await self._reading.log_shown(account, scope, cited)
+        return views
 
     async def agents(self, caller: Caller, _request: Nothing) -> list[ChatAgent]:
         """The agents the account may talk to now."""

@@ -1,6 +1,6 @@
 """`knowledge.search`, `knowledge.passages.get`, `knowledge.citations.*`: reading the library."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gateway.core.access import Account, Role
@@ -10,13 +10,15 @@ from gateway.core.passages import Hit, Passage, SearchResult
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnCitation
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
-from gateway.interfaces import Clock, Retriever, Sources, Turns
+from gateway.interfaces import Audit, Clock, Retriever, Sources, Turns
 from gateway.knowledge.desk import Desk
 from gateway.operations.table import Caller, Operation, Permission
 
 MOST_HITS = 20
 MOST_CONTEXT = 2
 MOST_TURNS = 200
+MOST_PASSAGE = 2**63 - 1
+NO_PASSAGE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +108,20 @@ class Reading:
     """What these operations share."""
 
     def __init__(
-        self, desk: Desk, retriever: Retriever, turns: Turns, sources: Sources, clock: Clock
+        self,
+        *,
+        desk: Desk,
+        retriever: Retriever,
+        turns: Turns,
+        sources: Sources,
+        audit: Audit,
+        clock: Clock,
     ) -> None:
         self._desk = desk
         self._retriever = retriever
         self._turns = turns
         self._sources = sources
+        self._audit = audit
         self._clock = clock
 
     async def search(self, caller: Caller, request: SearchRequest) -> SearchView:
@@ -132,15 +142,8 @@ class Reading:
     async def passage(self, caller: Caller, request: PassageRequest) -> Sequence[PassageView]:
         """Open a passage; the permission is checked anew at each opening."""
         account = _account(caller)
-        if not request.chunk_id.isdecimal() or len(request.chunk_id) > 19:
-            raise NotFoundError(request.chunk_id)
-        passage_id = int(request.chunk_id)
-        entry = AccessEntry(
-            AccessAction.PASSAGE,
-            self._clock.now(),
-            account_id=account.id,
-            results=(request.chunk_id,),
-        )
+        passage_id = _passage_id(request.chunk_id)
+        entry = AccessEntry(AccessAction.PASSAGE, self._clock.now(), account_id=account.id)
         found = await self._retriever.around(
             await self._desk.scope(account),
             passage_id,
@@ -157,12 +160,27 @@ class Reading:
         scope = await self._desk.scope(account)
         lane = web_chat(account.id, request.conversation_id).lane
         turns = await self._turns.of_conversation(lane, MOST_TURNS)
-        return [
+        shown = [
             await self.restored(turn.id, citation, scope)
             for turn in turns
             for citation in turn.citations
             if citation.is_cited
         ]
+        await self.log_shown(account, scope, shown)
+        return shown
+
+    async def log_shown(
+        self, account: Account, scope: Scope, shown: Iterable[RestoredCitation]
+    ) -> None:
+        """One row for all that a restored conversation showed of documents."""
+        entry = AccessEntry(
+            AccessAction.PASSAGE,
+            self._clock.now(),
+            account_id=account.id,
+            collections=tuple(sorted(scope.collections)),
+            results=tuple(dict.fromkeys(each.chunk_id for each in shown if each.chunk_id)),
+        )
+        await self._audit.record(entry)
 
     async def restored(
         self, turn_id: str, citation: TurnCitation, scope: Scope
@@ -201,6 +219,13 @@ def _account(caller: Caller) -> Account:
     if caller.account is None:
         raise NotSignedInError
     return caller.account
+
+
+def _passage_id(chunk_id: str) -> int:
+    """One that cannot be is looked for, refused and logged like one that is not there."""
+    is_number = chunk_id.isascii() and chunk_id.isdecimal() and len(chunk_id) <= 19
+    number = int(chunk_id) if is_number else NO_PASSAGE
+    return number if number <= MOST_PASSAGE else NO_PASSAGE
 
 
 def _search_view(result: SearchResult, *, with_raw_scores: bool) -> SearchView:

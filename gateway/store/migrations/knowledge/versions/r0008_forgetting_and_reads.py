@@ -12,6 +12,7 @@ depends_on = None
 def upgrade() -> None:
     _rests_on()
     _read_scopes()
+    _name_scopes()
     _plans()
     op.create_table(
         "home_keys",
@@ -37,7 +38,7 @@ def _rests_on() -> None:
 
 
 def _read_scopes() -> None:
-    """Each set of readable collections once; the log's rows, old ones too, name it."""
+    """Each set of readable collections once."""
     op.create_table(
         "read_scopes",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -66,6 +67,10 @@ def _read_scopes() -> None:
         ["scope_id"],
         unique=False,
     )
+
+
+def _name_scopes() -> None:
+    """The log's rows, old ones too, name their set instead of holding it."""
     op.add_column("access_log", sa.Column("scope_id", sa.Integer(), nullable=True))
     for statement in (
         "INSERT INTO read_scopes (collections)"
