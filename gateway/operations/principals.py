@@ -18,6 +18,7 @@ from gateway.core.roles import is_valid_grant
 from gateway.core.sharing import PLATFORMS
 from gateway.errors import NotFoundError
 from gateway.interfaces import Accounts, AgentFiles, Agents, Grants, Principals
+from gateway.knowledge.desk import Desk
 from gateway.knowledge.sharing import ChannelAccounts, SharedWith, Sharing
 from gateway.operations.library import account_of
 from gateway.operations.library_types import CollectionReference
@@ -162,7 +163,8 @@ class SharingOperations:
 class AgentShelf:
     """What an agent was given, for those who set which of it the agent uses."""
 
-    def __init__(self, agents: Agents, files: AgentFiles, grants: Grants) -> None:
+    def __init__(self, desk: Desk, agents: Agents, files: AgentFiles, grants: Grants) -> None:
+        self._desk = desk
         self._agents = agents
         self._files = files
         self._grants = grants
@@ -171,6 +173,7 @@ class AgentShelf:
         self, caller: Caller, request: AgentReference
     ) -> Sequence[AgentCollectionView]:
         """Collections shared with the agent or its department; for its owners and admins."""
+        self._desk.check_open()
         account = account_of(caller)
         agent = await self._agents.find(request.agent_id)
         role = (await self._agents.bindings(request.agent_id)).get(account.id)

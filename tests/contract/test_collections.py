@@ -17,8 +17,9 @@ from gateway.core.access import (
     SubjectKind,
 )
 from gateway.core.audit import SecurityEvent
+from gateway.core.documents import SourceState
 from gateway.core.messages import Sender
-from gateway.errors import ConflictError, NotFoundError
+from gateway.errors import ConflictError, GatewayError, NotFoundError
 from gateway.store import Store
 from tests.contract.world import World
 from tests.fakes.wound_clock import WoundClock
@@ -182,3 +183,58 @@ async def test_a_security_event_is_written_with_its_change_or_not_at_all(
     lines = world.store.blobs.path("0" * 64).parents[1] / "events.jsonl"
     assert [await store.audit.export(lines), await store.audit.export(lines)] == [1, 0]
     assert lines.read_text().count("knowledge_collection_updated") == 1
+
+
+async def test_a_reference_is_an_id_before_it_is_a_code(world: World, store: Store) -> None:
+    ken, mei = await world.account("ken"), await world.account("mei")
+    hr = await world.collection(ken, "hr")
+    trap = await world.collection(mei, hr.id)  # a code may look like another's id
+    for reference, found in ((hr.id, hr), ("hr", hr), (trap.id, trap)):
+        collection, grants = await store.grants.of_reference(reference)
+        assert collection == found
+        assert [grant.subject_id for grant in grants] == [ken.id if found is hr else mei.id]
+    await store.collections.remove(hr.id)
+    assert await store.grants.of_reference("hr") == (None, [])
+    assert (await store.grants.of_reference(hr.id))[0] == trap
+    assert await store.grants.of_reference("") == (None, [])
+
+
+async def test_a_conflict_tells_the_version_there_is(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    hr = await world.collection(ken, "hr")
+    owner = Grant(hr.id, SubjectKind.USER, ken.id, Role.OWNER)
+    await store.grants.replace(hr.id, [owner], version=1)
+    for save in (
+        store.grants.replace(hr.id, [owner], version=1),
+        store.collections.replace(hr, version=1),
+        store.collections.remove(hr.id, version=1),
+    ):
+        with pytest.raises(ConflictError) as refused:
+            await save
+        assert refused.value.params == {"version": 2}
+    await store.collections.remove(hr.id, version=2)
+    await store.collections.remove(hr.id, version=2)  # gone already
+    with pytest.raises(NotFoundError):
+        await store.grants.replace(hr.id, [owner], version=2)
+
+
+async def test_only_so_many_collections_are_made(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    first = await world.collection(ken)
+    draft = replace(first, id="second", slug="second")
+    with pytest.raises(GatewayError) as refused:
+        await store.collections.create(draft, ken.id, most=1)
+    assert refused.value.code == "quota_collections"
+    await store.collections.remove(first.id)
+    assert (await store.collections.create(draft, ken.id, most=1)).slug == "second"
+
+
+async def test_what_is_still_being_read_is_counted(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    hr, empty = await world.collection(ken), await world.collection(ken)
+    for state in SourceState:
+        await store.sources.set_state((await world.source(hr)).id, state)
+    assert await store.collections.in_progress(frozenset({hr.id, empty.id})) == {hr.id: 4}
+    assert await store.collections.in_progress(frozenset({empty.id})) == {}
+    await store.collections.remove(hr.id)
+    assert await store.collections.in_progress(frozenset({hr.id})) == {}
