@@ -1,5 +1,6 @@
 """Puts the table of operations together."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -174,6 +175,11 @@ def _sharing(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
 
 def _desk(seams: Seams) -> Desk:
     store = seams.shelves.store
+
+    async def pending(account_id: str) -> Mapping[str, int]:
+        cards = await store.proposals.decidable(account_id, seams.clock.now())
+        return Counter(card.collection.id for card in cards)
+
     return Desk(
         collections=store.collections,
         grants=store.grants,
@@ -183,6 +189,7 @@ def _desk(seams: Seams) -> Desk:
         ids=seams.ids,
         limits=seams.limits,
         is_open=seams.is_open,
+        pending=pending,
     )
 
 

@@ -30,10 +30,10 @@ from gateway.core.slugs import is_slug, slug_of
 from gateway.errors import ConflictError, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Audit, Clock, Collections, Grants, Ids, Scopes
 
-Pending = Callable[[frozenset[str]], Awaitable[Mapping[str, int]]]  # proposals, by collection
+Pending = Callable[[str], Awaitable[Mapping[str, int]]]  # what an account may decide, by collection
 
 
-async def no_proposals(_collections: frozenset[str]) -> Mapping[str, int]:
+async def no_proposals(_account_id: str) -> Mapping[str, int]:
     """Where nobody can propose anything."""
     return {}
 
@@ -94,7 +94,9 @@ class Desk:
             each: None if now is None else role_on(now, each.id, facts.grants)
             for each in facts.collections
         }
-        shelves = await self._counted([(each, role) for each, role in roles.items() if role])
+        shelves = await self._counted(
+            account, [(each, role) for each, role in roles.items() if role]
+        )
         await self._audit.record(
             AccessEntry(
                 AccessAction.LIST,
@@ -189,7 +191,7 @@ class Desk:
         saved = await self._collections.replace(
             after, version=version, event=event if changed else None
         )
-        (shelf,) = await self._counted([(saved, Role.OWNER)])
+        (shelf,) = await self._counted(account, [(saved, Role.OWNER)])
         return shelf
 
     async def remove(self, account: Account, reference: str, confirm_name: str) -> None:
@@ -200,12 +202,14 @@ class Desk:
         event = self._event("knowledge_collection_deleted", account, collection)
         await self._collections.remove(collection.id, version=collection.version, event=event)
 
-    async def _counted(self, held: Sequence[tuple[Collection, Role]]) -> Sequence[Shelf]:
+    async def _counted(
+        self, account: Account, held: Sequence[tuple[Collection, Role]]
+    ) -> Sequence[Shelf]:
         ids = frozenset(collection.id for collection, _ in held)
         keeps = frozenset(c.id for c, role in held if role.rank >= Role.EDITOR.rank)
         counts = await self._collections.counts(ids)
         moving = await self._collections.in_progress(ids)
-        pending = await self._pending(keeps)
+        pending = await self._pending(account.id)
         return [
             Shelf(
                 collection,

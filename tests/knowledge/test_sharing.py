@@ -46,8 +46,8 @@ class Office(World):
 
     @property
     def desk(self) -> Desk:
-        async def pending(ids: frozenset[str]) -> dict[str, int]:
-            return {key: count for key, count in self.pending.items() if key in ids}
+        async def pending(_account_id: str) -> dict[str, int]:
+            return self.pending
 
         store = self.store
         return Desk(
