@@ -51,6 +51,10 @@ class Reason:
     code: str
     detail: str = ""
 
+    def of(self, collection_id: str) -> "Reason":
+        """The same of another collection."""
+        return Reason(collection_id, self.is_readable, self.code, self.detail)
+
 
 def reason(collection_id: str, why: Why, detail: str = "") -> Reason:
     """The only way to make one, so that code and outcome cannot disagree."""

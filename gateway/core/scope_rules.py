@@ -1,13 +1,15 @@
 """The rule of one turn: agent side and person side, collection by collection (A3 to A5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 from gateway.core.access import (
     AgentSide,
     Audience,
     ChatAddress,
-    Collection,
     Grant,
+    Role,
     ScopeFacts,
     Sensitivity,
     SubjectKind,
@@ -17,20 +19,26 @@ from gateway.core.scope_kinds import OPEN, Turn, admit
 from gateway.core.scope_reasons import Reason, Why, reason
 
 Subject = tuple[SubjectKind, str]
+_Case = tuple[int, Sensitivity, bool]  # subjects named, sensitivity, in the agent's list
 
 
 def judge(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> tuple[Reason, ...]:
     """One reason for each collection in `facts`, by slug: the single source of every decision."""
-    collections = sorted(facts.collections, key=lambda each: (each.slug, each.id))
+    collections = sorted(facts.collections, key=attrgetter("slug", "id"))
     turn = admit(audience, agent, facts)
     if isinstance(turn, Why):
         return tuple(reason(each.id, turn) for each in collections)
-    of_agent = _by_collection(facts.grants, _agent_subjects(agent))
-    of_person = _by_collection(facts.grants, _person_subjects(turn))
-    return tuple(
-        _judge_one(turn, agent, each, of_agent.get(each.id, ()), of_person.get(each.id, ()))
-        for each in collections
-    )
+    sides = _Sides(turn, agent, _agent_subjects(agent), _person_subjects(turn))
+    named = _named(facts.grants, sides.subjects)
+    alike: dict[_Case, Reason] = {}  # a library has few kinds of collections, however many
+    reasons = []
+    for each in collections:
+        is_listed = agent is None or agent.slugs is None or each.slug in agent.slugs
+        case = (named.get(each.id, 0), each.sensitivity, is_listed)
+        if case not in alike:
+            alike[case] = _judge_case(sides, *case)
+        reasons.append(alike[case].of(each.id))
+    return tuple(reasons)
 
 
 def judge_unnamed(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> Why:
@@ -41,23 +49,32 @@ def judge_unnamed(audience: Audience, agent: AgentSide | None, facts: ScopeFacts
     return Why.NOT_GRANTED_TO_AGENT if agent is not None else _allowed_by(turn, ())
 
 
-def _judge_one(
-    turn: Turn,
-    agent: AgentSide | None,
-    collection: Collection,
-    of_agent: Sequence[Grant],
-    of_person: Sequence[Grant],
-) -> Reason:
-    """The first rule that excludes the collection, else the grants that allow it."""
-    if agent is not None and not of_agent:
-        return reason(collection.id, Why.NOT_GRANTED_TO_AGENT)
-    if agent is not None and agent.slugs is not None and collection.slug not in agent.slugs:
-        return reason(collection.id, Why.NOT_IN_AGENT_LIST)
-    verdict = _allowed_by(turn, of_person)
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Whose grants count in a turn. Sets of subjects are written as bits, by their order."""
+
+    turn: Turn
+    agent: AgentSide | None
+    of_agent: frozenset[Subject]
+    of_person: frozenset[Subject]
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return tuple(sorted(self.of_agent | self.of_person))
+
+
+def _judge_case(sides: _Sides, named: int, sensitivity: Sensitivity, is_listed: bool) -> Reason:  # noqa: FBT001 - a case is a key
+    """The first rule that excludes such a collection, else the grants that allow it."""
+    subjects = [each for n, each in enumerate(sides.subjects) if named >> n & 1]
+    if sides.agent is not None and sides.of_agent.isdisjoint(subjects):
+        return reason("", Why.NOT_GRANTED_TO_AGENT)
+    if not is_listed:
+        return reason("", Why.NOT_IN_AGENT_LIST)
+    verdict = _allowed_by(sides.turn, [each for each in subjects if each in sides.of_person])
     if verdict.is_readable:
-        verdict = _barred_by(turn, collection.sensitivity) or verdict
-    detail = _detail((*of_agent, *of_person)) if verdict.is_readable else ""
-    return reason(collection.id, verdict, detail)
+        verdict = _barred_by(sides.turn, sensitivity) or verdict
+    detail = ", ".join(f"{kind}:{subject}" for kind, subject in subjects)
+    return reason("", verdict, detail if verdict.is_readable else "")
 
 
 def _agent_subjects(agent: AgentSide | None) -> frozenset[Subject]:
@@ -77,14 +94,19 @@ def _person_subjects(turn: Turn) -> frozenset[Subject]:
     return frozenset(chats | {user, (SubjectKind.DEPARTMENT, turn.account.department)})
 
 
-def _by_collection(
-    grants: Iterable[Grant], subjects: frozenset[Subject]
-) -> Mapping[str, Sequence[Grant]]:
-    """The valid grants to any of the subjects, in one pass however many there are."""
-    found: dict[str, list[Grant]] = {}
+def _named(grants: Iterable[Grant], subjects: Sequence[Subject]) -> Mapping[str, int]:
+    """For each collection the subjects that a valid grant on it names, in one pass."""
+    bits = {
+        (*subject, role): 1 << n
+        for n, subject in enumerate(subjects)
+        for role in Role
+        if is_valid_grant(Grant("", *subject, role))
+    }
+    found: dict[str, int] = {}
     for grant in grants:
-        if (grant.subject_kind, grant.subject_id) in subjects and is_valid_grant(grant):
-            found.setdefault(grant.collection_id, []).append(grant)
+        bit = bits.get((grant.subject_kind, grant.subject_id, grant.role), 0)
+        if bit:
+            found[grant.collection_id] = found.get(grant.collection_id, 0) | bit
     return found
 
 
@@ -100,13 +122,13 @@ def channel_subjects(address: ChatAddress | None) -> frozenset[str]:
     return frozenset({address.channel} | named | {f"{address.channel}:{c}" for c in chats if c})
 
 
-def _allowed_by(turn: Turn, of_person: Sequence[Grant]) -> Why:
+def _allowed_by(turn: Turn, of_person: Sequence[Subject]) -> Why:
     """What on the person side allows the collection, or that nothing does."""
     if turn.kind.is_system:
         return Why.BY_AGENT
     if turn.kind.has_override and turn.account is not None and turn.account.is_admin:
         return Why.BY_ADMIN
-    kinds = {grant.subject_kind for grant in of_person}
+    kinds = {kind for kind, _ in of_person}
     for kind, why in (
         (SubjectKind.USER, Why.BY_USER),
         (SubjectKind.DEPARTMENT, Why.BY_DEPARTMENT),
@@ -124,7 +146,3 @@ def _barred_by(turn: Turn, sensitivity: Sensitivity) -> Why | None:
     if not turn.is_direct and sensitivity not in OPEN:
         return Why.NOT_DIRECT
     return None
-
-
-def _detail(grants: Iterable[Grant]) -> str:
-    return ", ".join(sorted({f"{grant.subject_kind}:{grant.subject_id}" for grant in grants}))
