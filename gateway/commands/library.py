@@ -157,7 +157,9 @@ async def grant_role(options: argparse.Namespace) -> int:
             others.append({"subject_kind": kind, "subject_id": subject, "role": options.role})
         params = {**where, "version": now["version"], "grants": others}
         saved = await gateway.call("knowledge.grants.replace", params, account)
-    return show(options, saved, [say("granted", subject=options.subject, role=options.role)])
+    told = [warning["message"] for warning in saved["warnings"] if warning["subject_id"] == subject]
+    lines = [say("granted", subject=options.subject, role=options.role), *told]
+    return show(options, saved, lines)
 
 
 async def _account_id(gateway: Operator, login: str) -> str:
