@@ -19,8 +19,8 @@ def append(file: Path, lines: Sequence[bytes]) -> None:
     descriptor = os.open(file, flags, 0o600)
     try:
         os.fchmod(descriptor, 0o600)
-        written = _repaired(descriptor, sum(len(line) for line in lines))
-        _write(descriptor, b"".join(line for line in lines if line not in written))
+        written, end = _repaired(descriptor, lines)
+        _write(descriptor, end + b"".join(line for line in lines if line not in written))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -28,15 +28,21 @@ def append(file: Path, lines: Sequence[bytes]) -> None:
         _sync_folder(file.parent)
 
 
-def _repaired(descriptor: int, reach_bytes: int) -> frozenset[bytes]:
-    """The last whole lines, as far back as what is to be written could have reached."""
+def _repaired(descriptor: int, lines: Sequence[bytes]) -> tuple[frozenset[bytes], bytes]:
+    """Whole lines at the end, as far back as `lines` can reach, and what ends a last one.
+
+    The beginning of one of `lines` is ours and goes; of anybody else's words nothing does.
+    """
     size = os.fstat(descriptor).st_size
-    start = max(0, size - reach_bytes - _BLOCK_BYTES)
-    tail = _read(descriptor, start, size)
-    whole, _, torn = tail.rpartition(b"\n")
-    if torn and (whole or start == 0):
-        os.ftruncate(descriptor, size - len(torn))
-    return frozenset(line + b"\n" for line in whole.split(b"\n"))
+    start = max(0, size - sum(len(line) for line in lines) - _BLOCK_BYTES)
+    whole, _, last = _read(descriptor, start, size).rpartition(b"\n")
+    written = frozenset(line + b"\n" for line in whole.split(b"\n"))
+    if not last:
+        return written, b""
+    if any(line.startswith(last) for line in lines):
+        os.ftruncate(descriptor, size - len(last))
+        return written, b""
+    return written, b"\n"
 
 
 def _read(descriptor: int, start: int, end: int) -> bytes:
