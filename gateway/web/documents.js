@@ -3,6 +3,7 @@
 import { rpc, upload } from "./api.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import { t } from "./i18n.js";
+import { Proposals } from "./proposals.js";
 import { Sharing } from "./sharing.js";
 import { sensitivityChoice, ShelfSettings } from "./shelf_settings.js";
 
@@ -14,6 +15,7 @@ export class Documents {
   constructor(me) {
     this.canCreate = me.role !== "member";
     this.root = el("main", { class: "documents" });
+    this.proposals = new Proposals(() => this.refresh());
     this.timer = null;
   }
 
@@ -25,6 +27,7 @@ export class Documents {
       replace(
         this.root,
         el("h1", {}, t("documents")),
+        this.proposals.root,
         collections.length ? null : el("p", { class: "quiet" }, t("no_collections")),
         ...this.panels.map((panel) => panel.root),
         this.canCreate ? this.form() : null,
@@ -47,7 +50,7 @@ export class Documents {
 
   async refresh() {
     clearTimeout(this.timer);
-    await Promise.all(this.panels.map((panel) => panel.refresh().catch(() => {})));
+    await Promise.all([this.proposals, ...this.panels].map((each) => each.refresh().catch(() => {})));
     if (this.isOpen) this.timer = setTimeout(() => this.refresh(), REFRESH_MS);
   }
 
