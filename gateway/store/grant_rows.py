@@ -17,12 +17,13 @@ GRANT_COLUMNS = (
 INSERT_GRANT = Statement(
     insert(grants), columns=["collection_id", "subject_kind", "subject_id", "role"]
 )
-_KINDS = frozenset(SubjectKind)
-_ROLES = frozenset(Role)
+_KINDS = {kind.value: kind for kind in SubjectKind}
+_ROLES = {role.value: role for role in Role}
 
 
 def grants_of(rows: Iterable[Row]) -> Iterator[Grant]:
     """Rows of GRANT_COLUMNS; broken ones are left out, so that they allow nothing."""
-    for collection_id, kind, subject_id, role in rows:
-        if kind in _KINDS and role in _ROLES:
-            yield Grant(collection_id, SubjectKind(kind), subject_id, Role(role))
+    for collection_id, kind_text, subject_id, role_text in rows:
+        kind, role = _KINDS.get(kind_text), _ROLES.get(role_text)
+        if kind is not None and role is not None:
+            yield Grant(collection_id, kind, subject_id, role)

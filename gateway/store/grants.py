@@ -179,11 +179,12 @@ def _facts(
         channel=json_list(channel_subjects(person.address)),
     )
     width = len(GRANT_COLUMNS)
-    found: dict[str, Collection] = {row[width]: collection_of(row[width:]) for row in rows}
+    once = {row[width]: row for row in rows}  # a row is a grant: some name the same collection
+    found = [collection_of(row[width:]) for row in once.values()]
     if everything:
-        found = {row[0]: collection_of(row) for row in _ALL_LIVE.all(connection)}
+        found = [collection_of(row) for row in _ALL_LIVE.all(connection)]
     return ScopeFacts(
-        collections=tuple(found.values()),
+        collections=tuple(found),
         grants=tuple(grants_of(row[:width] for row in rows)),
         generation=counters.value(connection, counters.GENERATION),
         account=account,
