@@ -1,6 +1,7 @@
 """Builds channels and language models from config.toml; a platform nobody uses costs nothing."""
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
@@ -12,6 +13,7 @@ import structlog
 
 from gateway.channel_set import Configured, Key
 from gateway.config import Config, section, wrong
+from gateway.core.asking import is_blank
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError
 from gateway.interfaces import Channel
@@ -33,6 +35,13 @@ PLATFORMS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 WITH_SESSION = frozenset({"discord"})  # their sockets go on where they were
+# a second connection with one's token would answer everything twice: (its key, in which mode)
+ALONE = {
+    "discord": ("bot_token", ""),
+    "telegram": ("bot_token", "polling"),
+    "slack": ("app_token", "socket"),
+}
+_NAME = re.compile(r"\w[\w.@-]{0,63}")  # goes into addresses, grants and the keys of conversations
 
 
 def read_channels(config: Config, run: Path | None = None) -> dict[Key, Configured]:
@@ -41,6 +50,7 @@ def read_channels(config: Config, run: Path | None = None) -> dict[Key, Configur
     `run` is where a platform's session is kept over a restart; without it nothing is kept.
     """
     found: dict[Key, Configured] = {}
+    alone: dict[tuple[str, ...], str] = {}
     for platform, accounts in config.channels.items():
         if platform not in PLATFORMS:
             raise wrong(f"channels.{platform}", f"unknown; known: {', '.join(PLATFORMS)}")
@@ -52,8 +62,11 @@ def read_channels(config: Config, run: Path | None = None) -> dict[Key, Configur
         channel_class: Any = getattr(module, channel_name)
         for name, table in accounts.items():
             path = f"channels.{platform}.{name}"
-            settings: object = section(settings_class, {"name": name, **table}, path)
-            _no_empty_secret(settings, table, path)
+            if not _NAME.fullmatch(name):
+                raise wrong(path, "a name is letters, digits and . @ _ -, 64 at most")
+            settings: Any = section(settings_class, {"name": name, **table}, path)
+            _no_empty_values(settings, table, path)
+            _alone(platform, settings, path, alone)
             kept: dict[str, Any] = {}
             if platform in WITH_SESSION and run is not None:
                 kept["session_file"] = run / f"{platform}-{quote(name, safe='')}.json"
@@ -80,10 +93,23 @@ def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSet
     return providers
 
 
-def _no_empty_secret(settings: Any, table: Mapping[str, Any], path: str) -> None:
+def _no_empty_values(settings: Any, table: Mapping[str, Any], path: str) -> None:
     """An empty secret would accept what anybody signs: better no start than an open door."""
+    if is_blank(settings.agent):
+        raise wrong(f"{path}.agent", "is empty")
     for field in fields(settings):
         value = getattr(settings, field.name)
         is_given = any(key.startswith(field.name) for key in table)
-        if is_given and isinstance(value, Secret) and not value.reveal().strip():
+        if is_given and isinstance(value, Secret) and is_blank(value.reveal()):
             raise wrong(f"{path}.{field.name}", "is empty")
+
+
+def _alone(platform: str, settings: Any, path: str, seen: dict[tuple[str, ...], str]) -> None:
+    """Of two accounts that would be one at the platform the second is refused."""
+    key, mode = ALONE.get(platform, ("", ""))
+    if not key or (mode and settings.mode != mode):
+        return
+    account = platform, settings.api_base_url, getattr(settings, key).reveal()
+    other = seen.setdefault(account, path)
+    if other != path:
+        raise wrong(f"{path}.{key}", f"is that of {other}; it would answer everything twice")

@@ -113,7 +113,7 @@ class ChannelSet(Mapping[Key, Channel]):
                 if key not in self._fixed and self._settings.get(key) != each.settings
             }
             gone = self._settings.keys() - wanted.keys()
-            for key in gone | changed.keys():
+            for key in (*gone, *changed):  # a token that moved has one connection at any time
                 await self._swap(key, changed.get(key))
             self._settings = {key: each.settings for key, each in wanted.items()}
 

@@ -234,6 +234,18 @@ async def test_settings_that_cannot_be_built_leave_everything_as_it_was(tmp_path
         assert platform.open == [old]
 
 
+async def test_an_account_that_is_renamed_has_one_connection_at_any_time(tmp_path: Path) -> None:
+    for n in range(8):  # which of two names is swapped first would be chance
+        platform = Platform()
+        before, after = f"before{n}", f"after{n}"
+        channels = ChannelSet([], wanted(**{before: (1, Connected(platform))}), FAST_SET)
+        async with running(tmp_path / str(n), channels):
+            await platform.until_connected(1)
+            await channels.replace(wanted(**{after: (1, Connected(platform))}))
+            await platform.until_connected(2)
+        assert platform.most_open == 1
+
+
 # ---------------------------------------------------------------- the file
 
 LINE = """
