@@ -181,8 +181,9 @@ class InboxLanes:
             async with asyncio.timeout(wait_s):
                 await self._wake.wait()
 
-    def _ended(self, row_id: str, _: asyncio.Task[None]) -> None:
-        del self._running[row_id]
+    def _ended(self, row_id: str, task: asyncio.Task[None]) -> None:
+        if self._running.get(row_id) is task:  # else it is being run again by now
+            del self._running[row_id]
         self._wake.set()
 
     async def _renew(self) -> None:
@@ -245,9 +246,18 @@ class InboxLanes:
         if row.attempts <= self._options.reruns:
             # the claim is held meanwhile: the lane waits, no other does
             await asyncio.sleep(self._options.first_pause_s * 2 ** (row.attempts - 1))
-            await self._settled(row, lambda: self._inbox.release(row.id, failed=True))
+            await self._settled(row, lambda: self._free(row.id))
         else:
             await self._settled(row, lambda: self._apologise(row, error))
+
+    async def _free(self, row_id: str) -> None:
+        """It may be claimed before we hear that it is free, and is to be run again then."""
+        task = self._running.pop(row_id)
+        try:
+            await self._inbox.release(row_id, failed=True)
+        except StoreError:
+            self._running[row_id] = task
+            raise
 
     async def _settled(self, row: Claimed, write: Callable[[], Awaitable[object]]) -> None:
         """Try until the store takes it; the claim is ours as long, and recovery's afterwards."""

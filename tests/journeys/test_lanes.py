@@ -14,6 +14,7 @@ from gateway.core.messages import Attachment, Conversation, InboundMessage, Noti
 from gateway.errors import GatewayError, LanguageModelError, StoreError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Channel, Claimed, Unmetered
+from gateway.store.inbox import SqliteInbox
 from tests.fakes.channels import FakeChannel, said
 from tests.fakes.times import RealClock, RealIds
 from tests.journeys.durable import FAST_LANES, Durable, durable
@@ -345,6 +346,49 @@ async def test_a_failed_turn_is_run_again_before_later_messages(tmp_path: Path) 
             await world.lanes.accept([said("odd", 1), said("next", 2)])
             await channel.until(lambda: len(channel.sent) == 2)
     assert channel.texts() == ["re: odd", "re: next"]
+
+
+class LateToHear(SqliteInbox):
+    """A row is free, and claimed anew, before whoever freed it hears of that."""
+
+    freed = asyncio.Event()
+    claimed_again = asyncio.Event()
+
+    async def release(self, row_id: str, *, failed: bool) -> int:
+        failures = await super().release(row_id, failed=failed)
+        self.freed.set()
+        await self.claimed_again.wait()
+        return failures
+
+    async def claim(
+        self, worker: str, until: datetime, now: datetime, limit: int
+    ) -> Sequence[Claimed]:
+        rows = await super().claim(worker, until, now, limit)
+        if any(row.attempts > 1 for row in rows):
+            self.claimed_again.set()
+        return rows
+
+
+async def test_a_failed_turn_is_run_again_though_another_message_comes_at_that_moment(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    async with durable(tmp_path, channel) as world:
+        inbox = LateToHear(world.inbox._database, RealClock())
+        channels = {("fake", "main"): channel}
+        world.lanes = InboxLanes(inbox, world.sender, channels, RealClock(), RealIds(), FAST_LANES)
+
+        async def turn(claimed: Claimed, at: Channel) -> None:
+            if claimed.message.text == "odd" and claimed.attempts < 2:
+                raise LanguageModelError
+            await world.echo(claimed, at)
+
+        async with world.running(turn):
+            await world.lanes.accept([said("odd", 1)])
+            await inbox.freed.wait()
+            await world.lanes.accept([said("other", 2, "c2")])
+            await channel.until(lambda: len(channel.sent) == 2)
+    assert sorted(channel.texts("c1") + channel.texts("c2")) == ["re: odd", "re: other"]
 
 
 async def test_a_turn_that_fails_after_its_reply_is_not_run_again(tmp_path: Path) -> None:
