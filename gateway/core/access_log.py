@@ -1,6 +1,7 @@
 """What of the access log whom may be shown (FEATURES A24)."""
 
 import hmac
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -11,6 +12,7 @@ from gateway.core.audit import AccessAction, AccessEntry
 HASH_DIGITS = 8
 TAIL_CHARS = 6  # of a platform's id of a person
 MOST_SKIPPED = 10_000
+_IS_SKIP = re.compile("[0-9]{1,5}")
 _OF_PASSAGES = frozenset({AccessAction.SEARCH, AccessAction.AUTO_INJECT, AccessAction.PASSAGE})
 
 
@@ -33,9 +35,12 @@ class Mark:
 def mark_of(label: str) -> Mark:
     """Read what `label` wrote, or a plain RFC 3339 time. ValueError for anything else."""
     time, _, skip = label.partition("/")
-    at = datetime.fromisoformat(time)
-    if at.tzinfo is None or not (skip or "0").isdecimal() or len(skip) > 5:
-        raise ValueError(label)
+    try:
+        at = datetime.fromisoformat(time)
+    except ValueError as error:
+        raise ValueError(f"no mark: {label}") from error
+    if at.tzinfo is None or not _IS_SKIP.fullmatch(skip or "0"):
+        raise ValueError(f"no mark: {label}")
     return Mark(at.astimezone(UTC), min(int(skip or "0"), MOST_SKIPPED))
 
 
