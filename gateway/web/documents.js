@@ -1,7 +1,9 @@
 // 「文件」: what one can read, the state of each document, and uploads for editors.
 
+import { AccessLog, Denied } from "./access_log.js";
 import { rpc, upload } from "./api.js";
 import { el, icon, ICONS, replace } from "./dom.js";
+import { Plans } from "./forgetting.js";
 import { t } from "./i18n.js";
 import { Proposals } from "./proposals.js";
 import { Sharing } from "./sharing.js";
@@ -15,7 +17,8 @@ export class Documents {
   constructor(me) {
     this.canCreate = me.role !== "member";
     this.root = el("main", { class: "documents" });
-    this.proposals = new Proposals(() => this.refresh());
+    this.proposals = new Proposals(() => this.lookAgain());
+    this.admins = me.role === "admin" ? { denied: new Denied(), plans: new Plans() } : null;
     this.timer = null;
   }
 
@@ -26,7 +29,9 @@ export class Documents {
       this.panels = collections.map((collection) => new Panel(collection, () => this.reopen()));
       replace(
         this.root,
-        el("h1", {}, t("documents")),
+        el("header", { class: "row" }, el("h1", {}, t("documents")), el("span", { class: "spring" }), this.admins?.denied.button),
+        this.admins?.denied.panel,
+        this.admins?.plans.root,
         this.proposals.root,
         collections.length ? null : el("p", { class: "quiet" }, t("no_collections")),
         ...this.panels.map((panel) => panel.root),
@@ -50,8 +55,16 @@ export class Documents {
 
   async refresh() {
     clearTimeout(this.timer);
-    await Promise.all([this.proposals, ...this.panels].map((each) => each.refresh().catch(() => {})));
+    // what stands still is not asked for again: each look at a list is a row of the access log
+    const panels = this.panels.filter((panel) => panel.isMoving);
+    const waiting = [this.proposals, this.admins?.plans].filter(Boolean);
+    await Promise.all([...waiting, ...panels].map((each) => each.refresh().catch(() => {})));
     if (this.isOpen) this.timer = setTimeout(() => this.refresh(), REFRESH_MS);
+  }
+
+  async lookAgain() {
+    for (const panel of this.panels) panel.isMoving = true;
+    await this.refresh();
   }
 
   form() {
@@ -84,6 +97,7 @@ export class Documents {
 class Panel {
   constructor(collection, onChanged) {
     this.collection = collection;
+    this.isMoving = true; // until it was looked at
     this.list = el("ul", { class: "files" });
     this.results = el("ul", { class: "results", "aria-live": "polite" });
     const isEditor = collection.role !== "viewer";
@@ -114,7 +128,8 @@ class Panel {
   addOwners(onChanged) {
     this.sharing = new Sharing(this.collection);
     this.settings = new ShelfSettings(this.collection, onChanged);
-    Object.assign(this.panes, { sharing: this.sharing.root, settings: this.settings.root });
+    this.reads = new AccessLog(this.collection);
+    Object.assign(this.panes, { sharing: this.sharing.root, reads: this.reads.root, settings: this.settings.root });
     this.tabs = Object.keys(this.panes).map((name) =>
       el("button", { type: "button", role: "tab", "data-tab": name, onclick: () => this.view(name) }, t(`tab_${name}`)),
     );
@@ -130,6 +145,7 @@ class Panel {
 
   async refresh() {
     const sources = await rpc("knowledge.sources.list", { collection: this.collection.id });
+    this.isMoving = sources.some((source) => MOVING.has(source.state));
     const seen = JSON.stringify(sources);
     if (seen === this.seen) return;
     this.seen = seen;
