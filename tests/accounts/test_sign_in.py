@@ -2,13 +2,17 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any, Literal
 
 import pytest
+from argon2 import PasswordHasher
 
 from gateway.accounts.sign_in import MOST_WAITING, TRIES, SignIn
 from gateway.core.access import Account, AccountRole
 from gateway.errors import GatewayError, InvalidRequestError
+from gateway.interfaces import Accounts
 from gateway.store import Store
 from tests.fakes.wound_clock import WoundClock
 
@@ -46,6 +50,49 @@ async def test_wrong_login_and_wrong_password_answer_alike(sign_in: SignIn) -> N
     assert await refused(sign_in, "anna", "wrong password") == "wrong_credentials"
     assert await refused(sign_in, "nobody", PASSWORD) == "wrong_credentials"
     assert await refused(sign_in, "\ud800", "\ud800") == "invalid_request"
+
+
+class Watched:
+    """The store's accounts, with each read written down."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self.reads: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.reads.append(name)
+        return getattr(self._accounts, name)
+
+
+async def test_known_and_unknown_logins_cost_the_same_reads_and_one_hash(
+    store: Store, clock: WoundClock, sign_in: SignIn
+) -> None:
+    for is_active in (True, False):
+        await store.accounts.put(replace(ANNA, is_active=is_active))
+        for login in ("anna", "nobody"):
+            watched = Watched(store.accounts)
+            made = SignIn(watched, store.account_changes, store.sessions, clock)
+            hashes = made._hasher = CountingHasher()
+            assert await refused(made, login, "wrong password") == "wrong_credentials"
+            assert watched.reads == ["find_by_login", "password_hash"]
+            assert (hashes.made, hashes.verified) == (1, 1)  # nobody's hash, then this one
+
+
+class CountingHasher(PasswordHasher):
+    made = verified = 0
+
+    def hash(self, *args: Any, **options: Any) -> str:
+        self.made += 1
+        return super().hash(*args, **options)
+
+    def verify(self, *args: Any) -> Literal[True]:
+        self.verified += 1
+        return super().verify(*args)
+
+
+async def test_the_throttle_remembers_no_name_however_long(sign_in: SignIn) -> None:
+    assert await refused(sign_in, "x" * 1_000_000, "wrong password") == "wrong_credentials"
+    assert sum(len(each) for each in sign_in._failures) < 1_000
 
 
 async def test_guessing_is_throttled_and_the_throttle_ends(
