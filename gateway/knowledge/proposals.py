@@ -137,9 +137,11 @@ class Proposals:
         return await self._propose(turn, slug, offered)
 
     async def from_agent(
-        self, turn: ProposingTurn, slug: str, content: FromAgent, title: str = ""
+        self, turn: ProposingTurn, slug: str, content: FromAgent | Offered, title: str = ""
     ) -> Proposal:
         """`knowledge_add_source`: the card; nothing is added before it was approved.
+
+        An Offered is a file that came otherwise, as with an agent's key over HTTP.
 
         NotFoundError: the turn is for nobody we know, or may not read the collection.
         InvalidRequestError for the content; `too_large`, `too_many_chars`, `empty_text`,
@@ -149,7 +151,9 @@ class Proposals:
             await self._denied(turn)
             raise NotFoundError("audience")
         await self.readable(turn, slug)  # before anything is told about the agent's files
-        offered = self._offered(turn.agent.agent_id, content, title)
+        offered = content
+        if isinstance(offered, FromAgent):
+            offered = self._offered(turn.agent.agent_id, offered, title)
         return (await self._propose(turn, slug, [offered]))[0]
 
     async def _propose(

@@ -409,6 +409,15 @@ async def test_a_file_of_the_agents_own_attachments(world: World) -> None:
     )  # fmt: skip
 
 
+async def test_a_file_that_came_otherwise_is_held_to_the_same_rules(world: World) -> None:
+    offered = file_offered("../../停車.md", lambda: io.BytesIO(TEXT.encode()), "text/markdown")
+    card = await world.proposals.from_agent(world.turn(), "handbook", offered)
+    assert (card.title, card.media_type, world.files()) == ("停車.md", "text/markdown", [card.id])
+    visitor = world.turn(chat_at(AudienceKind.VISITOR, None))
+    with pytest.raises(NotFoundError):
+        await world.proposals.from_agent(visitor, "handbook", offered)
+
+
 PATHS = [
     "", "/", ".", "..", "../agent.toml", "x/../../agent.toml", "attachments", "attachments/",
     "attachments/../agent.toml", "/etc/passwd", "a\0b", "link.txt", "dir/a.txt", "sub", "pipe",
