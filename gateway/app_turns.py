@@ -49,8 +49,17 @@ def build_sender(parts: TurnParts) -> OutboxSender:
     """The durable way out; a channel that was removed still sends what its turns began."""
     store, channels = parts.shelves.store, parts.channels
     language = parts.settings.language
-    recheck = Rechecking(store.turns, parts.files, parts.scopes, store.passages, language)
-    options = SendingOptions(using=channels.using, recheck=recheck, meter=parts.meter)
+    recheck = Rechecking(
+        store.turns,
+        parts.files,
+        parts.scopes,
+        store.passages,
+        language,
+        has_library=parts.knowledge.switches.enabled,
+    )
+    options = SendingOptions(
+        using=channels.using, recheck=recheck, generation=store.access.now, meter=parts.meter
+    )
     return OutboxSender(store.outbox, store.inbox, channels.outgoing, parts.clock, options)
 
 
@@ -98,6 +107,8 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         parts.shelves.search,
         store.passages,
         parts.clock,
+        parts.files,
+        store.turns,
         auto_retrieve=switches.auto_retrieve,
     )
     settings = TurnSettings(
@@ -116,6 +127,7 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         settings,
         shown=store.inbox.shown,
         owes=sender.owes,
+        generation=store.access.now,
         meter=parts.meter,
         calm=Gate(SIDE_BY_SIDE, parts.urgency),
         beginning=Gate(SIDE_BY_SIDE, parts.urgency),

@@ -9,30 +9,51 @@ from gateway.core.citations import StreamFilter
 from gateway.core.turns import PresentedPassage
 from gateway.core.urls import defang
 from gateway.errors import ChannelError
-from gateway.interfaces import Clock, OnDelta
+from gateway.interfaces import Clock, Generation, OnDelta
 
 log = structlog.get_logger()
 CHECKED_EVERY_S = 1.0
+MOST_LOOKS = 3  # at a time; a library that changes faster has no preview
 LINK_CHARS = 200  # what is longer goes out in parts, each made harmless by itself
 _ENDS_LINK = r"\s<>\"'`(){}|^\[\]，。、；：！？（）「」『』【】《》〈〉”“’‘…"
 _MAY_BE_LINK = re.compile(  # an ASCII word still being written, or what goes on from `abc.` `abc:`
     rf"[A-Za-z0-9+\-_]*(?:[.:/\\@%][^{_ENDS_LINK}]*|(?<=[A-Za-z0-9+\-_]))\Z"
 )
 
+
+def _always_new() -> int:
+    """No generation is known: what was looked at holds for a second."""
+    return 0
+
+
 StillReadable = Callable[[Sequence[PresentedPassage]], Awaitable[bool]]
+
+
+def _never_told() -> int:
+    """No generation is known: what was looked at holds for a second."""
+    return 0
 
 
 class DraftStream:
     """Implements `OnDelta` between a model and a channel.
 
-    What it rests on is checked before the first word and then once a second, so that a grant
-    revoked in mid-answer stops the preview too. The finished text replaces it in any case.
+    What it rests on is checked before the first word, at each change of the access rules and
+    once a second, so that a grant revoked in mid-answer stops the preview too. The finished text
+    replaces it in any case.
     """
 
-    def __init__(self, show: OnDelta | None, is_readable: StillReadable, clock: Clock) -> None:
+    def __init__(
+        self,
+        show: OnDelta | None,
+        is_readable: StillReadable,
+        clock: Clock,
+        generation: Generation = _never_told,
+    ) -> None:
         self._show = show
         self._is_readable = is_readable
         self._clock = clock
+        self._generation = generation
+        self._looked_at: int | None = None
         self._filter = StreamFilter()
         self._link = ""  # held back until it is clear where it ends
         self._presented: tuple[PresentedPassage, ...] = ()
@@ -41,7 +62,7 @@ class DraftStream:
     def rest_on(self, presented: tuple[PresentedPassage, ...]) -> None:
         """Tell which passages the words to come may rest on."""
         self._presented = presented
-        self._check_at = self._clock.monotonic()
+        self._looked_at = None
 
     async def __call__(self, text: str) -> None:
         if self._show is None:
@@ -57,7 +78,7 @@ class DraftStream:
         await self._pass_on(held)
 
     async def _pass_on(self, text: str) -> None:
-        if not text or self._show is None or not await self._may_show():
+        if not text or not await self.may_show() or self._show is None:
             return
         try:
             await self._show(defang(text, [each.passage.text for each in self._presented]))
@@ -65,12 +86,20 @@ class DraftStream:
             log.warning("draft not shown", code=error.code)
             self._show = None
 
-    async def _may_show(self) -> bool:
-        """Ask anew whether everything may still be read, at most once a second."""
-        if self._clock.monotonic() < self._check_at:
-            return True
-        is_readable = await self._is_readable(self._presented)
-        self._check_at = self._clock.monotonic() + CHECKED_EVERY_S
-        if not is_readable:
-            self._show = None
-        return is_readable
+    async def may_show(self) -> bool:
+        """Whether everything may be read at this moment; once no, it stays no.
+
+        True is returned without a pause after the last look, so that nothing comes in between.
+        """
+        for _ in range(MOST_LOOKS):
+            if self._show is None:
+                return False
+            generation = self._generation()
+            if generation == self._looked_at and self._clock.monotonic() < self._check_at:
+                return True
+            if not await self._is_readable(self._presented):
+                break
+            self._looked_at = generation
+            self._check_at = self._clock.monotonic() + CHECKED_EVERY_S
+        self._show = None
+        return False

@@ -57,6 +57,19 @@ from gateway.core.turns import Exchange, TurnRecord
 Vector = NDArray[np.float32]
 OnDelta = Callable[[str], Awaitable[None]]
 Accept = Callable[[Sequence[InboundMessage]], Awaitable[object]]  # durable when it returns
+Generation = Callable[[], int]  # of all that decides who reads what, as of the newest commit
+
+
+class Preview(Protocol):
+    """Where a draft is shown; an `OnDelta` that asks again before anything goes out."""
+
+    async def __call__(self, text: str) -> None:
+        """The next piece."""
+        ...
+
+    def only_while(self, may_show: Callable[[], Awaitable[bool]]) -> None:
+        """Ask this right before each time; after a no, nothing more is shown."""
+        ...
 
 
 class Clock(Protocol):

@@ -27,7 +27,7 @@ from gateway.core.messages import (
 from gateway.core.owed import final_frame, owed_calls
 from gateway.errors import ChannelError, GatewayError, NotFoundError, StoreError
 from gateway.interfaces import Channel, Clock, DueCall, Inbox, Outbox
-from gateway.sending import SendingOptions
+from gateway.sending import LookAgain, SendingOptions
 
 log = structlog.get_logger()
 
@@ -35,6 +35,7 @@ Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> chan
 MOST_REMEMBERED = 10_000  # unsent calls of an earlier process
 MOST_AT_ONCE = 64  # rows of one claim: the writer is soon free again for what comes in
 WAITED = timedelta(seconds=5)  # what is sent later than that is looked at once more
+UNCHECKED = -2  # equal to no generation
 LONGEST_RETRY_AFTER_S = 86_400.0  # a day: LINE forgets a retry key then
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)  # a message can be edited for as long as it is there
 AS_USUAL = SendingOptions()
@@ -60,6 +61,7 @@ class OutboxSender:
         self._wake = asyncio.Event()
         self._due_at: dict[str, datetime] = {}  # what this process postponed
         self._owed: dict[str, set[str]] = {}  # lane -> its calls that are not settled
+        self._checked_at: dict[str, int | None] = {}  # call -> Reply.checked_at, of this process
         self._queues = CallQueues(options.concurrency)
         self._is_stopping = False
 
@@ -84,6 +86,7 @@ class OutboxSender:
         if calls:
             lane = message.conversation.lane
             self._owed.setdefault(lane, set()).update(call.id for call in calls)
+            self._checked_at.update((call.id, reply.checked_at) for call in calls)
         self._checkpoint("answering")
         await self._inbox.answered(turn_id, calls, now)
         self._checkpoint("answered")
@@ -163,12 +166,15 @@ class OutboxSender:
             self._queues.ended(due)
             self._wake.set()
 
-    async def _attempt(self, due: DueCall) -> tuple[SendOutcome, SendMethod | None] | None:
+    async def _attempt(
+        self, due: DueCall
+    ) -> tuple[SendOutcome | LookAgain, SendMethod | None] | None:
         """None: nothing was written to a socket, and the claim runs out by itself."""
         channel = self._channel(due.call.conversation)
         if channel is None:
             return Refused("channel is not configured"), None
-        call = await self._as_it_may_go(due.call)
+        generation = self._options.generation()
+        call = await self._as_it_may_go(due.call, generation)
         if call is None:
             return Refused("not readable any more"), None
         # what went out by a one-time handle is only ever due again when it was not accepted
@@ -183,11 +189,18 @@ class OutboxSender:
                 self._settled(call)
             return None
         self._checkpoint("sending")
+        if self._options.generation() != generation:  # no pause from here to the socket
+            return LookAgain(), None
         with self._options.using(channel):
             return await self._call(channel, call, method), method
 
-    async def _as_it_may_go(self, call: OutboundCall) -> OutboundCall | None:
-        if self._clock.now() - call.created_at <= WAITED:
+    async def _as_it_may_go(self, call: OutboundCall, generation: int) -> OutboundCall | None:
+        """Looked at again: what waited, what an earlier process left, what was wiped, and all
+        while the access rules are not those of the turn's own last look.
+        """
+        checked_at = self._checked_at.get(call.id, UNCHECKED)
+        is_new = self._clock.now() - call.created_at <= WAITED
+        if is_new and call.parts and checked_at in (None, generation):
             return call
         return await self._options.recheck(call)
 
@@ -212,7 +225,9 @@ class OutboxSender:
         self._checkpoint("sent")
         return outcome
 
-    async def _record(self, due: DueCall, outcome: SendOutcome, method: SendMethod | None) -> None:
+    async def _record(
+        self, due: DueCall, outcome: SendOutcome | LookAgain, method: SendMethod | None
+    ) -> None:
         """Keep trying: a sent call that nobody wrote down would be in doubt for no reason."""
         while True:
             try:
@@ -230,7 +245,9 @@ class OutboxSender:
                 self._checkpoint("recorded")
                 return
 
-    async def _write(self, due: DueCall, outcome: SendOutcome, method: SendMethod | None) -> None:
+    async def _write(
+        self, due: DueCall, outcome: SendOutcome | LookAgain, method: SendMethod | None
+    ) -> None:
         call_id, now = due.call.id, self._clock.now()
         channel = due.call.conversation.channel
         match outcome:
@@ -238,6 +255,8 @@ class OutboxSender:
                 await self._outbox.sent(call_id, now)
                 self._settled(due.call)
                 self._options.meter.count("sent", channel=channel, method=method or "")
+            case LookAgain():
+                await self._outbox.postpone(call_id, now, "access changed", uncounted=True)
             case TryOtherMethod(reason):
                 await self._outbox.postpone(call_id, now, reason, without_handle=True)
             case RetryLater(after_s, reason) if due.attempts < self._options.attempts:
@@ -262,6 +281,7 @@ class OutboxSender:
         self._options.meter.count("given_up", channel=channel, state=state)
 
     def _settled(self, call: OutboundCall) -> None:
+        self._checked_at.pop(call.id, None)
         lane = call.conversation.lane
         owed = self._owed.get(lane, set())
         owed.discard(call.id)

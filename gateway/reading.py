@@ -1,4 +1,4 @@
-"""What one turn reads of the library: before the model, for the model, and whether it still may."""
+"""What one turn reads: before the model, for the model, and whether it still may."""
 
 from collections.abc import Collection as Names
 from collections.abc import Sequence
@@ -8,23 +8,45 @@ from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
 from gateway.core.audit import AccessAction, AccessEntry
+from gateway.core.history import MAX_EXCHANGES, usable
 from gateway.core.passages import Hit
 from gateway.core.prompt import fit, is_searchable
 from gateway.core.scope import Scope, without_restricted
-from gateway.core.turns import PresentedPassage
-from gateway.interfaces import Clock, Collections, PassageIndex, Retriever, Scopes
+from gateway.core.turns import Exchange, PresentedPassage
+from gateway.interfaces import (
+    AgentFiles,
+    Clock,
+    Collections,
+    PassageIndex,
+    Retriever,
+    Scopes,
+    Turns,
+)
 
 SPARE_HITS = 5  # asked for beyond top_k: flagged ones and some too long for the budget fall out
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """On whose behalf a turn reads: its first scope, the agent's side, the log row to fill."""
+    """On whose behalf a turn reads: its first scope, the agent's side, the log row to fill.
+
+    `past` is what was said before in `conversation`.
+    """
 
     scope: Scope
     side: AgentSide | None
     entry: AccessEntry
     budget_chars: int
+    conversation: str = ""
+    past: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether all that a draft may rest on can still be read."""
+
+    is_whole: bool
+    checked_at: int | None = None  # generation of the access rules; None: it rests on nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +66,8 @@ class TurnReader:
     retriever: Retriever
     passages: PassageIndex
     clock: Clock
+    agents: AgentFiles
+    turns: Turns
     auto_retrieve: bool = True
 
     async def search_first(
@@ -78,7 +102,7 @@ class TurnReader:
 
         Names are slugs or ids; one that is missing or forbidden finds nothing.
         """
-        scope = await self.scopes.renew(reading.scope, reading.side)
+        scope = await self.renewed(reading)
         if names is not None:
             readable = await self.collections.list(scope.collections)
             named = [each.id for each in readable if each.slug in names or each.id in names]
@@ -88,15 +112,39 @@ class TurnReader:
         return result.hits
 
     async def renewed(self, reading: Reading) -> Scope:
-        """The scope as it is now, never wider than the turn's first."""
-        return await self.scopes.renew(reading.scope, reading.side)
+        """The scope as it is now, never wider than the turn's first: of the agent's side, too."""
+        return await self.scopes.renew(reading.scope, await self._side(reading.side))
+
+    async def past(self, reading: Reading) -> tuple[Exchange, ...]:
+        """What was said here before; this turn's own first try is no past of it."""
+        turn_id, agent_id = reading.entry.turn_id, reading.entry.agent_id
+        past = await self.turns.recent(agent_id, reading.conversation, MAX_EXCHANGES + 1)
+        return tuple(exchange for exchange in past if exchange.turn_id != turn_id)
+
+    async def standing(self, reading: Reading, presented: Sequence[PresentedPassage]) -> Standing:
+        """Look at all that a draft may rest on: these passages, and the past in its prompt."""
+        history = usable(reading.past, reading.scope)
+        if not presented and not history:
+            return Standing(is_whole=True)
+        scope = await self.renewed(reading)  # first: what changes after it has another generation
+        ids = {each.passage.id for each in presented}
+        is_whole = len(await self.passages.load(scope, sorted(ids))) == len(ids) if ids else True
+        if is_whole and history:
+            now = {exchange.turn_id: exchange for exchange in await self.past(reading)}
+            past_now = [now.get(exchange.turn_id, exchange) for exchange in reading.past]
+            is_whole = usable(past_now, scope) == history
+        return Standing(is_whole, scope.generation)
 
     async def still_readable(self, reading: Reading, presented: Sequence[PresentedPassage]) -> bool:
-        """Whether each of these passages still exists and may still be read."""
-        if not presented:
-            return True
-        ids = {each.passage.id for each in presented}
-        return len(await self.passages.load(await self.renewed(reading), sorted(ids))) == len(ids)
+        """The same, where it alone matters."""
+        return (await self.standing(reading, presented)).is_whole
+
+    async def _side(self, first: AgentSide | None) -> AgentSide | None:
+        """The agent as it is now; one that has gone reads as little as an archived one."""
+        if first is None:
+            return None
+        agent = await self.agents.load(first.agent_id)
+        return replace(first, is_archived=True) if agent is None else agent.side
 
     async def _injectable(self, scope: Scope) -> Scope:
         if scope.is_empty:

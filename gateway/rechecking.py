@@ -21,24 +21,36 @@ class Rechecking:
     scopes: Scopes
     passages: PassageIndex
     language: str = DEFAULT_LANGUAGE
+    has_library: bool = True  # [knowledge] enabled
 
     async def __call__(self, call: OutboundCall) -> OutboundCall | None:
         """The call as it may go: as it is, with a sentence instead, or None for the rest of it."""
         turn = await self.turns.find(call.turn_id)
-        if turn is None or not turn.citations or await self._may_read(turn, call.conversation):
+        if turn is None:
+            return call if call.parts else None
+        if call.parts and not turn.citations and not turn.rests_on:
+            return call
+        audience = await self._audience(turn, call.conversation)
+        if call.parts and await self._may_read(turn, audience):
             return call
         if call.seq > 0:
             return None
-        sentence = text(NO_PASSAGE, reply_language(None, None, turn.question, self.language))
+        language = reply_language(audience.account, None, turn.question, self.language)
+        sentence = text(NO_PASSAGE, language)
         extra = call.extra and final_frame(Reply(call.turn_id, (sentence,), sentence))
         return dataclasses.replace(call, parts=(sentence,), extra=extra)
 
-    async def _may_read(self, turn: TurnRecord, place: Conversation) -> bool:
-        """Whether all that the model was shown may still be read where the reply goes."""
-        audience = await self._audience(turn, place)
+    async def _may_read(self, turn: TurnRecord, audience: Audience) -> bool:
+        """Whether all that the model was shown may still be read where the reply goes: passages,
+        and what the past answers in its prompt had rested on.
+        """
+        if not self.has_library:
+            return False
         scope = await self.scopes.scope(audience, await self._side(turn.agent_id))
+        if any(collection not in scope.collections for _, collection in turn.rests_on):
+            return False
         ids = {each.passage_id for each in turn.citations}
-        return len(await self.passages.load(scope, sorted(ids))) == len(ids)
+        return not ids or len(await self.passages.load(scope, sorted(ids))) == len(ids)
 
     async def _audience(self, turn: TurnRecord, place: Conversation) -> Audience:
         prefix = f"{place.channel}/{place.account_name}/"

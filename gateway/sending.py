@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from gateway.core.messages import OutboundCall
-from gateway.interfaces import Channel, Meter
+from gateway.interfaces import Channel, Generation, Meter
 from gateway.metering import SILENT
 
 Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
@@ -27,6 +27,16 @@ def _not_counted(_: Channel) -> AbstractContextManager[None]:
     return nullcontext()
 
 
+def _never_told() -> int:
+    """No generation is known: age alone decides whether a call is looked at again."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class LookAgain:
+    """Who may read what has changed at the last moment; nothing was written to a socket."""
+
+
 @dataclass(frozen=True, slots=True)
 class SendingOptions:
     """How hard a call is tried, and who watches."""
@@ -40,5 +50,6 @@ class SendingOptions:
     poll_s: float = 15.0  # rows nobody told us of: postponed by an earlier process
     using: Using = _not_counted  # holds a channel open while a call goes out through it
     recheck: Recheck = _as_it_is  # of calls that waited; None: they may not go any more
+    generation: Generation = _never_told
     checkpoint: Checkpoint = _unwatched
     meter: Meter = SILENT

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import structlog
 
-from gateway.errors import GatewayError, StoreError
+from gateway.errors import GatewayError, NotFoundError, StoreError
 from gateway.gate import Gate
-from gateway.interfaces import Channel, Claimed, OnDelta
+from gateway.interfaces import Channel, Claimed, Preview
 
 log = structlog.get_logger()
 A = TypeVar("A")
@@ -22,6 +22,11 @@ LAST_DRAFT_S = 5.0  # for a draft on its way: cut off, it might stay beside the 
 def nothing_owed(_lane: str) -> bool:
     """Every earlier reply is out."""
     return False
+
+
+async def _at_all_times() -> bool:
+    """What is shown rests on nothing that can be lost."""
+    return True
 
 
 async def not_kept(_turn_id: str, _preview: str) -> None:
@@ -52,18 +57,19 @@ class Showing:
         self._claimed = claimed
         self._shown = shown
         self._preview = claimed.preview
+        self._may_show: Callable[[], Awaitable[bool]] = _at_all_times
         self._pieces: list[str] = []
         self._news = asyncio.Event()
         self._is_done = False
         if claimed.preview is not None:
             channel.adopt_preview(claimed.id, claimed.preview)
 
-    async def during(self, answer: Callable[[OnDelta], Awaitable[A]]) -> A:
+    async def during(self, answer: Callable[[Preview], Awaitable[A]]) -> A:
         """Run `answer`, which gets where to put its draft; what it raises is raised."""
         async with asyncio.TaskGroup() as tasks:
             typing = tasks.create_task(self._keep_typing())
             draft = tasks.create_task(self._show_draft())
-            (outcome,) = await asyncio.gather(answer(self._add), return_exceptions=True)
+            (outcome,) = await asyncio.gather(answer(self), return_exceptions=True)
             typing.cancel()
             self._is_done = True
             self._news.set()
@@ -73,9 +79,14 @@ class Showing:
             raise outcome
         return outcome
 
-    async def _add(self, piece: str) -> None:
-        self._pieces.append(piece)
+    async def __call__(self, text: str) -> None:
+        """The next piece of the draft; gathered here while the platform takes its time."""
+        self._pieces.append(text)
         self._news.set()
+
+    def only_while(self, may_show: Callable[[], Awaitable[bool]]) -> None:
+        """What was gathered is not shown either once this says no."""
+        self._may_show = may_show
 
     async def _keep_typing(self) -> None:
         every_s = self._channel.limits.typing_every_s
@@ -90,21 +101,26 @@ class Showing:
             await self._channel.show_typing(self._claimed.message)
 
     async def _show_draft(self) -> None:
-        message, turn_id = self._claimed.message, self._claimed.id
+        lane = self._claimed.message.conversation.lane
         while not self._is_done or self._pieces:
             await self._news.wait()
             self._news.clear()
-            if self._owes(message.conversation.lane):
+            if self._owes(lane):
                 if self._is_done:
                     return
                 continue
             text = "".join(self._pieces)
             self._pieces.clear()
             if text:
-                showing = self._channel.show_delta(message, turn_id, text)
-                if not await self._succeeds("draft", showing):
+                if not await self._succeeds("draft", self._show_delta(text)):
                     return
                 await self._remember()
+
+    async def _show_delta(self, text: str) -> None:
+        """Without a pause between the look and the call."""
+        if not await self._may_show():
+            raise NotFoundError("what the draft rests on")
+        await self._channel.show_delta(self._claimed.message, self._claimed.id, text)
 
     async def _remember(self) -> None:
         """Name the preview once, so that a re-run after a crash goes on with it."""

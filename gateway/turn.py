@@ -1,8 +1,7 @@
 """The path of a message: from what a person asks to what is sent, within what they may read."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -17,12 +16,12 @@ from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.finishing import finish
 from gateway.core.folding import storable
-from gateway.core.history import MAX_EXCHANGES, rests_on, usable
+from gateway.core.history import rests_on, usable
 from gateway.core.messages import CitationView, Limits, Reply, Unit
 from gateway.core.prompt import build
 from gateway.core.scope_origin import provenance
 from gateway.core.splitting import split
-from gateway.core.turns import Exchange, PresentedPassage, TurnCitation, TurnRecord
+from gateway.core.turns import PresentedPassage, TurnCitation, TurnRecord
 from gateway.draft_stream import DraftStream
 from gateway.gate import Gate
 from gateway.interfaces import (
@@ -30,9 +29,10 @@ from gateway.interfaces import (
     Channel,
     Claimed,
     Clock,
+    Generation,
     LanguageModels,
     Meter,
-    OnDelta,
+    Preview,
     Replies,
     Scopes,
     Turns,
@@ -44,7 +44,6 @@ from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
 Cited = tuple[TurnCitation, ...]
-Past = Sequence[Exchange]
 SIDE_BY_SIDE = 4  # turns that read the library at the same time, so that the loop stays free
 TERMINAL = Limits(Unit.CODE_POINTS, part_units=1_000_000, parts_per_call=1, footer_units=1_000)
 
@@ -72,6 +71,7 @@ class Answer:
     text: str
     footer: str = ""
     citations: tuple[CitationView, ...] = ()
+    checked_at: int | None = None  # as in Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ class _Begun:
 
     agent: AgentSettings
     reading: Reading
-    past: Past
     prompt: tuple[ChatMessage, ...]
     presented: tuple[PresentedPassage, ...]
     question: str
@@ -111,6 +110,7 @@ class TurnRunner:
     settings: TurnSettings = TurnSettings()
     shown: Shown = not_kept
     owes: Owes = nothing_owed
+    generation: Generation = lambda: 0  # none is known: what was looked at holds for a second
     meter: Meter = SILENT
     beginning: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
     calm: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
@@ -125,15 +125,15 @@ class TurnRunner:
             reply = await showing.during(partial(self._reply, claimed, channel.limits))
         await self.replies.put(claimed.id, claimed.message, reply, channel)
 
-    async def _reply(self, claimed: Claimed, limits: Limits, show: OnDelta) -> Reply:
+    async def _reply(self, claimed: Claimed, limits: Limits, show: Preview) -> Reply:
         audience = await self.scopes.audience(claimed.message)
         asked = _asked(claimed, audience, self.settings.language)
         answer = await self.answer(asked, limits, show if limits.shows_drafts else None)
         parts = split(answer.text, answer.footer, limits, text("chat.cut_notice", asked.language))
-        return Reply(claimed.id, parts, answer.text, answer.citations)
+        return Reply(claimed.id, parts, answer.text, answer.citations, answer.checked_at)
 
     async def answer(
-        self, asked: Asked, limits: Limits = TERMINAL, show: OnDelta | None = None
+        self, asked: Asked, limits: Limits = TERMINAL, show: Preview | None = None
     ) -> Answer:
         """From a question to its answer, within what the asker may read at each step."""
         async with self.beginning:
@@ -153,7 +153,6 @@ class TurnRunner:
         question, is_whole = asking.read_part(asked.text)
         with timed(self.meter, self.clock, "scope"):
             reading = await self._reading(asked, agent)
-            past = await self._past(asked)
         with timed(self.meter, self.clock, "search"):
             found = await self.reader.search_first(question, agent.knowledge, reading)
         if found.fixed_reply is not None:
@@ -161,16 +160,17 @@ class TurnRunner:
         prompt = build(
             persona=agent.persona,
             has_collections=self._has_collections(reading),
-            history=usable(past, reading.scope),
+            history=usable(reading.past, reading.scope),
             question=question,
             presented=found.presented,
         )
-        return _Begun(agent, reading, past, tuple(prompt), found.presented, question, is_whole)
+        return _Begun(agent, reading, tuple(prompt), found.presented, question, is_whole)
 
     async def _end(self, asked: Asked, begun: _Begun, talk: Talk, limits: Limits) -> Answer:
         """From the draft to what may be sent."""
         reading = begun.reading
-        if not await self._still_holds(asked, reading, talk, begun.past):
+        standing = await self.reader.standing(reading, talk.presented)
+        if not standing.is_whole:
             return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
         more = text("chat.footer_more", asked.language)
         done = await asyncio.to_thread(
@@ -181,8 +181,8 @@ class TurnRunner:
         body = done.text
         if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
-        answer = Answer(asked.turn_id, body, done.footer, done.views)
-        await self._record(asked, answer, reading, done.citations, begun.past)
+        answer = Answer(asked.turn_id, body, done.footer, done.views, standing.checked_at)
+        await self._record(asked, answer, reading, done.citations)
         log.info(
             "turn answered",
             turn=asked.turn_id,
@@ -218,45 +218,35 @@ class TurnRunner:
             turn_id=asked.turn_id,
         )
         budget = agent.knowledge.inject_budget_chars
-        return Reading(scope, side, entry, min(budget, self.settings.inject_budget_chars_max))
-
-    async def _past(self, asked: Asked) -> Sequence[Exchange]:
-        """What was said here before; this turn's own first try is no past of it."""
-        past = await self.turns.recent(asked.agent_id, asked.conversation, MAX_EXCHANGES + 1)
-        return [exchange for exchange in past if exchange.turn_id != asked.turn_id]
+        budget = min(budget, self.settings.inject_budget_chars_max)
+        reading = Reading(scope, side, entry, budget, asked.conversation)
+        return replace(reading, past=await self.reader.past(reading))
 
     def _has_collections(self, reading: Reading) -> bool:
         return self.settings.has_library and asking.agent_has_collections(reading.scope)
 
-    async def _talk(self, begun: _Begun, show: OnDelta | None) -> Talk:
+    async def _talk(self, begun: _Begun, show: Preview | None) -> Talk:
         """The model with its tool, which exists where the agent has documents (A21)."""
         reading = begun.reading
-        stream = DraftStream(show, partial(self.reader.still_readable, reading), self.clock)
+        is_readable = partial(self.reader.still_readable, reading)
+        stream = DraftStream(show, is_readable, self.clock, self.generation)
+        if show is not None:
+            show.only_while(stream.may_show)
         tool = reading if self._has_collections(reading) else None
         model = self.models.find(begun.agent.model, *begun.agent.fallbacks)
         loop = ToolLoop(self.reader)
         return await loop.complete(model, begun.prompt, begun.presented, stream, tool)
 
-    async def _still_holds(self, asked: Asked, reading: Reading, talk: Talk, past: Past) -> bool:
-        """Whether all that the draft may rest on, passages and past answers, is still readable."""
-        if not await self.reader.still_readable(reading, talk.presented):
-            return False
-        history = usable(past, reading.scope)
-        if not history:
-            return True
-        now = {exchange.turn_id: exchange for exchange in await self._past(asked)}
-        past_now = [now.get(exchange.turn_id, exchange) for exchange in past]
-        return usable(past_now, await self.reader.renewed(reading)) == history
-
     async def _say(self, asked: Asked, sentence: str, reading: Reading | None = None) -> Answer:
         """Answer with a sentence of our own, which rests on nothing."""
         answer = Answer(asked.turn_id, sentence)
-        await self._record(asked, answer, reading, (), ())
+        await self._record(asked, answer, reading)
         return answer
 
     async def _record(
-        self, asked: Asked, answer: Answer, reading: Reading | None, cited: Cited, past: Past
+        self, asked: Asked, answer: Answer, reading: Reading | None, cited: Cited | None = None
     ) -> None:
+        """`cited` None: a sentence of our own, which rests on nothing."""
         scope = reading.scope if reading is not None else None
         kept = provenance(asked.audience, scope)
         await self.turns.record(
@@ -272,11 +262,15 @@ class TurnRunner:
                 answer=storable(answer.text),
                 asked_at=asked.asked_at,
                 answered_at=self.clock.now(),
-                citations=cited,
-                rests_on=rests_on(past, scope) if scope is not None else (),
+                citations=cited or (),
+                rests_on=() if reading is None or cited is None else _rested(reading),
                 provenance=kept,
             )
         )
+
+
+def _rested(reading: Reading) -> tuple[tuple[str, str], ...]:
+    return rests_on(reading.past, reading.scope)
 
 
 def _asked(claimed: Claimed, audience: Audience, default_language: str) -> Asked:

@@ -138,6 +138,8 @@ class Reply:
     parts: tuple[str, ...]
     text: str  # with [n] marks, without footer: what web chat shows and history keeps
     citations: tuple["CitationView", ...] = ()
+    # the generation of the access rules at which all it rests on could be read; None: on nothing
+    checked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ _ADD = Statement(
 )
 _VALUE = Statement(select(counters.c.value).where(counters.c.name == bindparam("which")))
 
-GENERATION = "generation"  # grants, accounts, agents, links or collections changed
+GENERATION = "generation"  # grants, accounts, agents, links, collections changed; sources went
 PASSAGES = "passages"  # in the index, of all collections
 VECTOR_MARK = "vector_mark"  # last number given in the log of vector changes
 

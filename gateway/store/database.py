@@ -16,7 +16,7 @@ from gateway.errors import StoreError
 from gateway.store.errors import translated
 from gateway.store.migrations import migrate
 from gateway.store.statements import raw
-from gateway.store.threads import Readers, Unit, Writer
+from gateway.store.threads import AfterCommit, Readers, Unit, Writer
 
 T = TypeVar("T")
 
@@ -38,13 +38,16 @@ class Database:
         self._close = close
 
     @classmethod
-    async def open(cls, path: Path, name: str, synchronous: str) -> "Database":
+    async def open(
+        cls, path: Path, name: str, synchronous: str, after_commit: AfterCommit | None = None
+    ) -> "Database":
         """Create or migrate the file. `name` is "inbox" | "knowledge". Raises StoreError."""
         try:
             connections = await asyncio.to_thread(_connect, path, name, synchronous)
         except (OSError, sqlite3.Error, DBAPIError) as error:
             raise _opening_failed(path, error) from error
-        writer = Writer(connections[0], f"{name}-writer")
+        look = after_commit or (lambda _connection: None)
+        writer = Writer(connections[0], f"{name}-writer", look)
         readers = Readers(connections[1:], f"{name}-reader")
         return cls(path, writer, readers, lambda: _close_all(connections))
 

@@ -15,6 +15,7 @@ from gateway.store.blobs import BlobFolder
 from gateway.store.collections import SqliteCollections
 from gateway.store.database import Database
 from gateway.store.forgetting import SqliteForgetting
+from gateway.store.generation import Generation
 from gateway.store.grants import SqliteGrants
 from gateway.store.inbox import SqliteInbox
 from gateway.store.jobs import SqliteJobs
@@ -37,9 +38,19 @@ _ABANDONED = timedelta(days=1)  # no upload takes that long
 class Store:
     """Everything that is kept, by domain; each attribute fits a protocol of interfaces.py."""
 
-    def __init__(self, home: Path, databases: tuple[Database, Database], clock: Clock, ids: Ids):
-        """`databases` are those of inbox.db and knowledge.db, open."""
+    def __init__(
+        self,
+        home: Path,
+        databases: tuple[Database, Database],
+        access: Generation,
+        clock: Clock,
+        ids: Ids,
+    ):
+        """`databases` are those of inbox.db and knowledge.db, open; `access` looks at the latter's
+        commits.
+        """
         inbox, knowledge = databases
+        self.access = access
         self._knowledge = knowledge
         self.accounts = SqliteAccounts(knowledge)
         self.account_changes = SqliteAccountChanges(knowledge)
@@ -80,9 +91,12 @@ async def open_store(home: Path, clock: Clock, ids: Ids) -> AsyncIterator[Store]
     async with AsyncExitStack() as opened:
         inbox = await Database.open(home / "inbox.db", "inbox", "FULL")
         opened.push_async_callback(inbox.close)
-        knowledge = await Database.open(home / "knowledge" / "knowledge.db", "knowledge", "NORMAL")
+        access = Generation()
+        path = home / "knowledge" / "knowledge.db"
+        knowledge = await Database.open(path, "knowledge", "NORMAL", access.look)
         opened.push_async_callback(knowledge.close)
-        store = Store(home, (inbox, knowledge), clock, ids)
+        await knowledge.alone(access.look)
+        store = Store(home, (inbox, knowledge), access, clock, ids)
         await store.maintenance.reindex()
         store.blobs.sweep_partial(clock.now() - _ABANDONED)
         yield store

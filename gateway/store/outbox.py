@@ -4,7 +4,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, null, or_, select, update
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from gateway.core.messages import IDEMPOTENT, SendMethod
 from gateway.errors import InvalidRequestError, NotFoundError
@@ -18,6 +29,7 @@ from gateway.store.outbox_rows import (
     SENDING,
     SENT,
     UNKNOWN,
+    WIPED,
     due_call,
 )
 from gateway.store.statements import Statement, in_texts, literal
@@ -151,14 +163,24 @@ _LISTED = Statement(
     .limit(bindparam("most"))
 )
 _LISTED_NAMES = ("id", "turn_id", "conversation", "state", "method", "reason", "attempts")
-_FORGET_SOURCE = Statement(
+_owes_sentence = and_(outbox.c.state.in_(_UNSENT), outbox.c.call_seq == literal_column("0"))
+_FORGET_SOURCE = Statement(  # of a reply that has not begun to go out a sentence is still owed
     update(outbox)
     .where(in_texts(outbox.c.turn_id, "turns"), outbox.c.payload.is_not(None))
     .values(
-        state=case((outbox.c.state == PENDING, DEAD), else_=outbox.c.state),
-        finished_at=case((outbox.c.state == PENDING, bindparam("now")), else_=outbox.c.finished_at),
+        state=case(
+            (_owes_sentence, outbox.c.state),
+            (outbox.c.state == PENDING, DEAD),
+            else_=outbox.c.state,
+        ),
+        finished_at=case(
+            (_owes_sentence, null()),
+            (outbox.c.state == PENDING, bindparam("now")),
+            else_=outbox.c.finished_at,
+        ),
         reason=case((outbox.c.state == PENDING, "source_removed"), else_=outbox.c.reason),
-        **_WIPED,
+        payload=case((_owes_sentence, bindparam("wiped")), else_=null()),
+        reply_handle=case((_owes_sentence, outbox.c.reply_handle), else_=null()),
     )
 )
 _NOT_OUT = Statement(
@@ -250,10 +272,15 @@ class SqliteOutbox:
         await self._change(_REPLAY, call_id, now=micros(now), states=json_list(states))
 
     async def forget_turns(self, turn_ids: Sequence[str], now: datetime) -> None:
-        """Wipe the replies of these turns, which rest on a source that is going (section 8.8)."""
+        """Wipe the replies of these turns, which rest on a source that is going (section 8.8).
+
+        The first call of a reply stays due, without parts: whoever asked is told something.
+        """
         at, turns = micros(now), json_list(turn_ids)
         if turn_ids:
-            await self._database.write(lambda c: _FORGET_SOURCE.run(c, turns=turns, now=at))
+            await self._database.write(
+                lambda c: _FORGET_SOURCE.run(c, turns=turns, now=at, wiped=WIPED)
+            )
 
     async def not_out(self, turn_ids: Sequence[str]) -> frozenset[str]:
         """Those whose reply is not, or not surely, with the person."""

@@ -27,6 +27,7 @@ class _Payload:
     reply_to: str | None = None
 
 
+WIPED = encoded(_Payload(()))  # its text went; whoever waits is still owed a sentence
 _PAYLOADS = msgspec.json.Decoder(_Payload)
 _CONVERSATIONS = msgspec.json.Decoder(Conversation)
 _HANDLES = msgspec.json.Decoder(ReplyHandle)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, union, update
 
-from gateway.store import passage_rows
+from gateway.store import counters, passage_rows
 from gateway.store.job_rows import AFTER_DELETION_US, put_job
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.library import jobs, revisions, source_tombstones, sources
@@ -83,6 +83,7 @@ def remove_source(connection: Connection, source_id: str, job_id: str, at: int) 
         title=title if collection_removed_at is None else "",
         deleted_at=at,
     )
+    counters.add(connection, counters.GENERATION)
     put_job(connection, job_id, "optimize_index", "", at + AFTER_DELETION_US)
     is_used = _STILL_USED.first(connection, sha256=sha256) is not None
     return Removed(collection_id, None if is_used else sha256)

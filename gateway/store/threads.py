@@ -20,6 +20,9 @@ T = TypeVar("T")
 Unit = Callable[[Connection], T]
 """Statements that belong together; it may run again on a new transaction, so it keeps no state."""
 
+AfterCommit = Callable[[Connection], None]
+"""Runs on the writer's thread when something was committed, before anybody is told of it."""
+
 BATCH_UNITS = 100
 BATCH_S = 0.020
 
@@ -107,8 +110,9 @@ def _settle_all(tasks: list[_Task[Any]]) -> None:
 class Writer(_Threads):
     """One `BEGIN IMMEDIATE` a batch, a SAVEPOINT a unit; results go out after COMMIT."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: Connection, name: str, after_commit: AfterCommit) -> None:
         super().__init__(name)
+        self._after_commit = after_commit
         self._given_back: list[_Task[Any] | None] = []
         self._start(self._serve, connection)
 
@@ -140,6 +144,8 @@ class Writer(_Threads):
             is_whole = _savepoint(connection, task)
         if not (is_whole and _finish(connection, "COMMIT") is None):
             _apart(connection, batch)
+        with _Attempt():  # what it cannot do it knows itself
+            self._after_commit(connection)
         return batch
 
     def _waiting(self, until: float) -> _Task[Any] | None:

@@ -106,21 +106,38 @@ async def test_bytes_that_another_collection_uses_stay(world: World, store: Stor
     assert await store.sources.remove(two.id, world.clock.now()) == two.sha256
 
 
-async def test_unsent_replies_go_with_the_source_they_rest_on(
+async def test_the_text_of_unsent_replies_goes_with_the_source_they_rest_on(
     world: World, store: Store, clock: WoundClock
 ) -> None:
     hr = await world.collection(await world.account())
     source, other = await world.text(hr, "特休七日"), await world.text(hr, "別的")
     turns = [world.turn(citations=[citation(each)]) for each in (source, other)]
-    await store.inbox.put([(each.id, world.message()) for each in turns], 9)
+    await store.inbox.put([(each.id, world.message(chat=each.id)) for each in turns], 9)
     for turn in turns:
         await store.turns.record(turn)
-        await store.inbox.answered(turn.id, [world.call(turn.id)], clock.now())
+        calls = [world.call(turn.id, seq, chat=turn.id) for seq in (0, 1)]
+        await store.inbox.answered(turn.id, calls, clock.now())
     await store.sources.remove(source.id, clock.now())
     [dead] = await store.outbox.listed(["dead"], 9)
-    assert (dead["turn_id"], dead["reason"]) == (turns[0].id, "source_removed")
+    assert (dead["id"], dead["reason"]) == (f"{turns[0].id}/1", "source_removed")
     due = await store.outbox.claim("w", clock.wind(minutes=1), clock.now(), 9)
-    assert [each.call.turn_id for each in due] == [turns[1].id]
+    # the first call of the reply is still owed, without the text: the way to the chat is kept
+    assert [each.call.turn_id for each in due] == [turn.id for turn in turns]
+    assert [each.call.parts for each in due] == [(), ("答",)]
+    assert [each.call.extra for each in due] == [None, {"text": "答"}]
+    assert due[0].call.reply_handle == due[1].call.reply_handle is not None
+
+
+async def test_a_deletion_counts_the_generation_and_its_repeat_does_not(
+    world: World, store: Store
+) -> None:
+    source = await world.source(await world.collection(await world.account()))
+    before = store.access.now()
+    assert before == await store.generation()
+    await store.sources.remove(source.id, world.clock.now())
+    assert store.access.now() == await store.generation() == before + 1
+    await store.sources.remove(source.id, world.clock.now())
+    assert store.access.now() == before + 1
 
 
 async def test_a_deletion_while_the_text_is_read_leaves_nothing_behind(

@@ -113,8 +113,10 @@ def reading(store: Store, home: Path, model: ScriptedModel, sender: OutboxSender
     clock, encoder = RealClock(), FakeEncoder()
     scopes = ScopeService(store.accounts, store.links, store.grants)
     search = Search(store.passages, store.vectors, encoder, store.audit, clock, no_calibration)
-    reader = TurnReader(scopes, store.collections, search, store.passages, clock)
     agents = AgentFolder(home / "agents", store.agents)
+    reader = TurnReader(
+        scopes, store.collections, search, store.passages, clock, agents, store.turns
+    )
     return TurnRunner(scopes, agents, reader, model, store.turns, sender, clock)
 
 

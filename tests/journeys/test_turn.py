@@ -89,6 +89,8 @@ class Scene:
             self.retriever,
             cast("PassageIndex", FakePassages(office)),
             RealClock(),
+            FakeAgentFiles(office),
+            FakeTurns(office),
             self.auto_retrieve,
         )
         return TurnRunner(

@@ -74,7 +74,9 @@ class House:
         search = Search(
             store.passages, store.vectors, self.encoder, store.audit, clock, calibrations
         )
-        reader = TurnReader(scopes, store.collections, search, store.passages, clock)
+        reader = TurnReader(
+            scopes, store.collections, search, store.passages, clock, self.files, store.turns
+        )
         channels = {("fake", "main"): self.channel}
         replies = OutboxSender(store.outbox, store.inbox, channels, clock)
         return TurnRunner(scopes, self.files, reader, self.model, store.turns, replies, clock)

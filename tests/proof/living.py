@@ -125,7 +125,9 @@ class Company:
         )
         search.noting = self.noting
         replies = OutboxSender(store.outbox, store.inbox, {("fake", "main"): FakeChannel()}, clock)
-        reader = TurnReader(self.scopes, store.collections, search, index, clock)
+        reader = TurnReader(
+            self.scopes, store.collections, search, index, clock, self.files, store.turns
+        )
         self.runner = TurnRunner(
             self.scopes, self.files, reader, ScriptedModel([]), store.turns, replies, clock
         )
