@@ -35,7 +35,7 @@ from gateway.store.statements import Statement, in_texts, literal
 from gateway.store.tables.people import collections, grants, links
 
 _NAMED = Statement(
-    select(*GRANT_COLUMNS, *COLLECTION_COLUMNS)
+    select(*GRANT_COLUMNS)
     .join(collections, collections.c.id == grants.c.collection_id)
     .where(
         IS_LIVE,
@@ -50,6 +50,11 @@ _NAMED = Statement(
         ),
     )
     .order_by(collections.c.no, grants.c.subject_kind, grants.c.subject_id)
+)
+_OF_IDS = Statement(
+    select(*COLLECTION_COLUMNS)
+    .where(IS_LIVE, in_texts(collections.c.id, "ids"))
+    .order_by(collections.c.no)
 )
 _ALL_LIVE = Statement(select(*COLLECTION_COLUMNS).where(IS_LIVE).order_by(collections.c.no))
 _LINK_HOLDS = Statement(
@@ -178,14 +183,13 @@ def _facts(
         agent=json_list([] if agent is None else [agent.agent_id]),
         channel=json_list(channel_subjects(person.address)),
     )
-    width = len(GRANT_COLUMNS)
-    once = {row[width]: row for row in rows}  # a row is a grant: some name the same collection
-    found = [collection_of(row[width:]) for row in once.values()]
     if everything:
-        found = [collection_of(row) for row in _ALL_LIVE.all(connection)]
+        found = _ALL_LIVE.all(connection)
+    else:
+        found = _OF_IDS.all(connection, ids=json_list({row[0] for row in rows}))
     return ScopeFacts(
-        collections=tuple(found),
-        grants=tuple(grants_of(row[:width] for row in rows)),
+        collections=tuple(collection_of(row) for row in found),
+        grants=tuple(grants_of(rows)),
         generation=counters.value(connection, counters.GENERATION),
         account=account,
         is_link_valid=_is_link_valid(connection, person),
