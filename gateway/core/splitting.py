@@ -14,6 +14,7 @@ _FENCE_SHARE = 8  # a fence whose own two lines take more than this part of a pa
 _SURROGATE = regex.compile(r"\p{Cs}")
 _NEW_LINE = regex.compile(r"\r\n?")
 _GRAPHEME = regex.compile(r"\X")
+_PIECE = 256  # characters
 _CJK = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー]"
 _LETTER = r"[\p{L}\p{N}]"
 _MARKS = r"(?: ?\[[0-9]+\])*+"  # a sentence's citations stay with it
@@ -187,10 +188,22 @@ def _best_cut(text: str, at: int, room: int, unit: Unit) -> int:
 
 def _grapheme_ends(text: str, at: int, room: int, unit: Unit) -> list[int]:
     """Where the graphemes end that fit; one code point further is read to see the last whole."""
-    graphemes = _GRAPHEME.findall(text, at, at + room + 1)
+    graphemes = list(_graphemes(text[at : at + room + 1]))
     sizes = list(accumulate(units(grapheme, unit) for grapheme in graphemes))
     ends = accumulate(map(len, graphemes), initial=at)
     return list(islice(ends, 1, 1 + bisect_right(sizes, room)))
+
+
+def _graphemes(text: str) -> Iterator[str]:
+    """In short pieces: to tell one flag from the next, all flags before it are looked at."""
+    at, size = 0, _PIECE
+    while at < len(text):
+        found = _GRAPHEME.findall(text[at : at + size])
+        if at + size < len(text):
+            found.pop()  # it may go on
+        yield from found
+        at += sum(map(len, found))
+        size = _PIECE if found else 2 * size
 
 
 def _code_point_end(text: str, at: int, room: int, unit: Unit) -> int:

@@ -365,7 +365,9 @@ def test_no_grapheme_is_cut(body: str, size: int) -> None:
     assert all(grapheme in known for part in parts for grapheme in graphemes(part))
 
 
-@pytest.mark.parametrize("piece", ["字", "a", "\u0301", "```\n", FAMILY, " ", ".", "[1]", "x\n"])
+@pytest.mark.parametrize(
+    "piece", ["字", "a", "\u0301", "```\n", FAMILY, " ", ".", "[1]", "x\n", "🇹🇼"]
+)
 def test_thirty_thousand_characters_take_little_time(piece: str) -> None:
     began = time.process_time()
     split(piece * (30_000 // len(piece)), "F" * 1000, limits(5000, parts=5), NOTICE)
