@@ -42,11 +42,13 @@ def judge(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> tup
 
 
 def judge_unnamed(audience: Audience, agent: AgentSide | None, facts: ScopeFacts) -> Why:
-    """What holds of a collection that none of the grants in `facts` names."""
+    """What holds of a collection that `facts` does not hold: none that a grant names, or that an
+    admin's override reaches, is left out there.
+    """
     turn = admit(audience, agent, facts)
     if isinstance(turn, Why):
         return turn
-    return Why.NOT_GRANTED_TO_AGENT if agent is not None else _allowed_by(turn, ())
+    return Why.NOT_GRANTED_TO_AGENT if agent is not None else Why.NOT_GRANTED_TO_PERSON
 
 
 @dataclass(frozen=True, slots=True)
