@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MOST_WAITING = 256  # frames before a socket that does not read
 DELTAS_WAITING = 128  # beyond it drafts are left out: the final frame holds the whole text
@@ -12,10 +12,15 @@ KEPT_FRAMES = 20  # of one conversation, while nobody is connected
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame; a final one may hold text of documents."""
+    """One frame; a final one may hold text of documents, and then names its turn.
+
+    A late one was made while nobody was there: whoever takes it may have lost access since.
+    """
 
     text: str
     is_final: bool = True
+    turn_id: str = ""
+    is_late: bool = False
 
 
 class Seat:
@@ -76,7 +81,7 @@ class Hub:
         self._seats[conversation_id].add(seat)
         seat.conversation_ids.add(conversation_id)
         for frame in self._unseen.pop(conversation_id, ()):
-            seat.put(frame)
+            seat.put(replace(frame, is_late=True))
 
     def leave(self, seat: Seat) -> None:
         """The socket is gone."""

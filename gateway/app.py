@@ -23,6 +23,7 @@ from gateway.app_reload import ConfigFile, ConfigWatcher
 from gateway.app_turns import (
     TurnParts,
     answering,
+    build_changes,
     build_dispatcher,
     build_lanes,
     build_sender,
@@ -32,6 +33,7 @@ from gateway.app_turns import (
 from gateway.app_upkeep import keep_up
 from gateway.app_web import WebParts, build_application, listen, runner_of
 from gateway.attachments import AttachmentShelf
+from gateway.changes import Changes
 from gateway.channel_set import ChannelSet
 from gateway.config import Config, GatewaySettings
 from gateway.dispatch import Dispatcher
@@ -74,6 +76,7 @@ class App:
     shelf: AttachmentShelf
     retraction: Retraction
     proposals: Proposals
+    changes: Changes
     watcher: ConfigWatcher
     meter: PrometheusMeter
     clock: Clock
@@ -124,6 +127,7 @@ class App:
         """What goes on beside until we stop."""
         yield self.shelves.warm_up()
         yield self._keep_up()
+        yield self.changes.run()
         yield LoopLag(self.meter, self.clock).run()
         yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
 
@@ -241,6 +245,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         shelf,
         retraction,
         proposals,
+        build_changes(parts),
         opened.watcher,
         opened.meter,
         clock,

@@ -9,6 +9,7 @@ from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.app_library import Shelves
 from gateway.attachments import AttachmentShelf
+from gateway.changes import Changes
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
 from gateway.core.asking import reply_language
@@ -133,6 +134,14 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         beginning=Gate(SIDE_BY_SIDE, parts.urgency),
         ending=Gate(SIDE_BY_SIDE, parts.urgency),
     )
+
+
+def build_changes(parts: TurnParts) -> Changes:
+    """Who tells that an agent may read something else."""
+    store = parts.shelves.store
+    changes = Changes(store.agents, parts.files, parts.scopes, store.access.now)
+    store.access.listen(changes.note)
+    return changes
 
 
 def build_dispatcher(

@@ -119,7 +119,7 @@ class WidgetChannel(PlainChannel):
     async def send(self, call: OutboundCall, _method: SendMethod) -> SendOutcome:
         """Delivered also where nobody is connected: the turn is kept and read at the next time."""
         try:
-            frame = Frame(render.final(call))
+            frame = Frame(render.final(call), turn_id=call.turn_id)
         except ValueError as error:
             return Refused(f"cannot be carried: {error}")
         self.hub.publish(call.conversation.id, frame)

@@ -1,10 +1,10 @@
-"""Which past exchanges of a conversation may go into a prompt (DESIGN section 8.8)."""
+"""Which past exchanges may go into a prompt, or be shown again (DESIGN section 8.8)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gateway.core.chat import ChatMessage, Speaker
 from gateway.core.scope import Scope
-from gateway.core.turns import Exchange
+from gateway.core.turns import Exchange, TurnRecord
 
 MAX_MESSAGES = 20
 MAX_CHARS = 8_000
@@ -28,6 +28,14 @@ def rests_on(exchanges: Sequence[Exchange], scope: Scope) -> tuple[tuple[str, st
     """
     kept = _kept(exchanges, scope)
     return tuple(dict.fromkeys(each for exchange in kept for each in exchange.presented))
+
+
+def is_showable(turn: TurnRecord, readable: Collection[str]) -> bool:
+    """Whether an old answer may be shown to who can read these collections: all that it, and the
+    answers before it, rested on is still there and readable.
+    """
+    own = all(each.title and each.collection_id in readable for each in turn.citations)
+    return own and all(collection in readable for _, collection in turn.rests_on)
 
 
 def _kept(exchanges: Sequence[Exchange], scope: Scope) -> Sequence[Exchange]:

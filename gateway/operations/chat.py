@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gateway.catalogue import text
 from gateway.core.access import Account
+from gateway.core.answering import NO_PASSAGE
+from gateway.core.history import is_showable
 from gateway.core.messages import CitationView, web_chat
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnRecord
-from gateway.errors import NotFoundError
+from gateway.errors import GatewayError, NotFoundError
 from gateway.interfaces import AgentFiles, Agents, Turns
 from gateway.knowledge.desk import Desk
 from gateway.operations.ask import check_agent
@@ -33,7 +36,11 @@ class ConversationView:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A question, its answer with [n] marks, and its citations as the account may see them now."""
+    """A question, its answer with [n] marks, and its citations as the account may see them now.
+
+    An answer that rests on what is gone, or not the account's to read any more, is withheld:
+    `text` is the sentence that a search without a result brings.
+    """
 
     turn_id: str
     agent_id: str | None
@@ -55,10 +62,10 @@ class ChatAgent:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A turn for a socket that comes back."""
+    """A turn for a socket that comes back; `text` is None where it is withheld."""
 
     turn_id: str
-    text: str
+    text: str | None
     citations: tuple[CitationView, ...]
 
 
@@ -98,14 +105,14 @@ class Chat:
     async def history(self, caller: Caller, request: SessionRequest) -> list[TurnView]:
         """The newest turns of one conversation, oldest first; another's name leads nowhere."""
         account = account_of(caller)
-        scope = await self._desk.scope(account)
+        scope = await self._scope(account)
         lane = web_chat(account.id, request.conversation_id).lane
         views = [
             TurnView(
                 turn.id,
                 turn.agent_id,
                 turn.question,
-                turn.answer,
+                _shown(turn, scope, caller.language),
                 turn.asked_at,
                 turn.answered_at,
                 await self._restored(turn, scope),
@@ -113,7 +120,7 @@ class Chat:
             for turn in await self._turns.of_conversation(lane, MOST_TURNS)
         ]
         cited = [each for view in views for each in view.citations]
-        if cited:
+        if cited and scope is not None:
             await self._reading.log_shown(account, scope, cited)
         return views
 
@@ -136,13 +143,27 @@ class Chat:
         self, account: Account, conversation: str, after_turn_id: str
     ) -> Sequence[Finished]:
         """Turns after one, in order, with the citations that still lead somewhere."""
-        scope = await self._desk.scope(account)
+        scope = await self._scope(account)
         lane = web_chat(account.id, conversation).lane
         turns = await self._turns.of_conversation(lane, MOST_TURNS, after_turn_id)
         return [
-            Finished(turn.id, turn.answer, _whole(await self._restored(turn, scope)))
+            Finished(turn.id, _said(turn, scope), _whole(await self._restored(turn, scope)))
             for turn in turns
         ]
+
+    async def may_get(self, account: Account, turn_id: str) -> bool:
+        """Whether a finished answer that waited for the account may still be shown to it."""
+        turn = await self._turns.find(turn_id)
+        return turn is None or _said(turn, await self._scope(account)) is not None
+
+    async def _scope(self, account: Account) -> Scope | None:
+        """What the account may read now; None where the library is switched off."""
+        try:
+            return await self._desk.scope(account)
+        except GatewayError as error:
+            if error.code != "knowledge_disabled":
+                raise
+            return None
 
     async def _agents_of(self, account: Account) -> list[ChatAgent]:
         offered = []
@@ -154,12 +175,25 @@ class Chat:
             offered.append(ChatAgent(agent.id, agent.display_name, agent.department))
         return offered
 
-    async def _restored(self, turn: TurnRecord, scope: Scope) -> list[RestoredCitation]:
+    async def _restored(self, turn: TurnRecord, scope: Scope | None) -> list[RestoredCitation]:
         return [
-            await self._reading.restored(turn.id, citation, scope)
+            RestoredCitation(turn.id, citation.n)
+            if scope is None
+            else await self._reading.restored(turn.id, citation, scope)
             for citation in turn.citations
             if citation.is_cited
         ]
+
+
+def _said(turn: TurnRecord, scope: Scope | None) -> str | None:
+    """The answer; None where what it rests on is lost."""
+    readable = scope.collections if scope is not None else frozenset[str]()
+    return turn.answer if is_showable(turn, readable) else None
+
+
+def _shown(turn: TurnRecord, scope: Scope | None, language: str | None) -> str:
+    said = _said(turn, scope)
+    return text(NO_PASSAGE, language) if said is None else said
 
 
 def _whole(restored: Sequence[RestoredCitation]) -> tuple[CitationView, ...]:

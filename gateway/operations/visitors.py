@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gateway.core.access import Audience, AudienceKind, ChatAddress
 from gateway.core.agents import AgentSettings
+from gateway.core.history import is_showable
 from gateway.core.messages import CitationView, Conversation
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnRecord
@@ -27,10 +28,14 @@ class Said:
 class VisitorDesk:
     """Reads for nobody in particular: every look is at the scope as it is now."""
 
-    def __init__(self, files: AgentFiles, scopes: Scopes, turns: Turns) -> None:
+    def __init__(
+        self, files: AgentFiles, scopes: Scopes, turns: Turns, *, is_open: bool = True
+    ) -> None:
+        """`is_open` false ([knowledge] enabled): nothing can be read."""
         self._files = files
         self._scopes = scopes
         self._turns = turns
+        self._is_open = is_open
 
     async def agent(self, agent_id: str) -> AgentSettings:
         """Unknown and archived alike: NotFoundError."""
@@ -46,21 +51,27 @@ class VisitorDesk:
 
         Whoever asks must have shown that it is their own.
         """
+        scope = await self._scope(conversation, agent_id)
+        turns = await self._turns.of_conversation(conversation.lane, MOST_TURNS, after_turn_id)
+        return [_said(turn, scope) for turn in turns if turn.agent_id == agent_id]
+
+    async def may_get(self, conversation: Conversation, agent_id: str, turn_id: str) -> bool:
+        """Whether a finished answer that waited for the visitor may still be shown."""
+        turn = await self._turns.find(turn_id)
+        if turn is None:
+            return True
+        return _said(turn, await self._scope(conversation, agent_id)).text is not None
+
+    async def _scope(self, conversation: Conversation, agent_id: str) -> Scope:
         agent = await self.agent(agent_id)
         address = ChatAddress(conversation.channel, conversation.account_name, conversation.id)
         audience = Audience(AudienceKind.VISITOR, address=address)
         scope = await self._scopes.scope(audience, agent.side)
-        turns = await self._turns.of_conversation(conversation.lane, MOST_TURNS, after_turn_id)
-        return [_said(turn, scope) for turn in turns if turn.agent_id == agent_id]
+        return scope if self._is_open else scope.narrow(frozenset())
 
 
 def _said(turn: TurnRecord, scope: Scope) -> Said:
-    is_readable = bool(turn.answer.strip()) and all(
-        each.title and each.collection_id in scope.collections  # a source that went has no title
-        for each in turn.citations
-    )
-    is_readable = is_readable and all(each[1] in scope.collections for each in turn.rests_on)
-    if not is_readable:
+    if not turn.answer.strip() or not is_showable(turn, scope.collections):
         return Said(turn.id, turn.question, None)
     cited = tuple(
         CitationView(

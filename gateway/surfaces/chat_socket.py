@@ -10,8 +10,9 @@ from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 from channels.sockets import Frame, Seat
 from channels.webchat import parse, render
 from channels.webchat.channel import WebChatChannel
-from gateway.catalogue import error_text
+from gateway.catalogue import error_text, text
 from gateway.core.access import Account
+from gateway.core.answering import NO_PASSAGE
 from gateway.core.messages import InboundMessage, web_chat
 from gateway.errors import GatewayError
 from gateway.interfaces import Clock
@@ -92,7 +93,8 @@ class ChatSockets:
             return
         try:
             for turn in await self._chat.finished(talk.account, talk.conversation, after):
-                frame = render.done_again(turn.turn_id, turn.text, turn.citations)
+                said = talk.sentence if turn.text is None else turn.text
+                frame = render.done_again(turn.turn_id, said, turn.citations)
                 talk.seat.put(Frame(frame))
         except GatewayError as error:
             talk.tell(error)
@@ -131,6 +133,8 @@ class ChatSockets:
                 ):
                     await talk.sign_out()
                     return
+                if frame.is_late and not await self._chat.may_get(talk.account, frame.turn_id):
+                    frame = Frame(render.done_again(frame.turn_id, talk.sentence, ()))
                 async with asyncio.timeout(SEND_TIMEOUT_S):
                     await talk.socket.send_str(frame.text)
         except (ConnectionError, TimeoutError, GatewayError) as error:
@@ -170,6 +174,11 @@ class _Talk:
         self._is_between = True  # two replies
         self._checked_at_s = 0.0
         self._frames_at: deque[float] = deque(maxlen=FRAMES)
+
+    @property
+    def sentence(self) -> str:
+        """What stands where an answer may not be shown any more."""
+        return text(NO_PASSAGE, self.language)
 
     def is_too_fast(self, now_s: float) -> bool:
         """Count a frame."""

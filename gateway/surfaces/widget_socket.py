@@ -198,11 +198,22 @@ class WidgetSockets:
                 if talk.visitor is not None and not self._still_holds(talk):
                     await talk.socket.close(code=OVER)
                     return
+                if frame.is_late and talk.visitor is not None:
+                    frame = await self._as_it_may_be_shown(talk, talk.visitor, frame)
                 async with asyncio.timeout(SEND_TIMEOUT_S):
                     await talk.socket.send_str(frame.text)
-        except (ConnectionError, TimeoutError) as error:
+        except (ConnectionError, TimeoutError, GatewayError) as error:
             log.info("widget socket ends", reason=type(error).__name__)
         await talk.socket.close(code=WSCloseCode.GOING_AWAY)
+
+    async def _as_it_may_be_shown(self, talk: "_Talk", visitor: Visitor, frame: Frame) -> Frame:
+        """An answer that waited for its visitor: grants may have gone meanwhile."""
+        place = parse.conversation(talk.channel.account_name, visitor.id)
+        agent_id = talk.channel.settings.agent
+        if await self._door.desk.may_get(place, agent_id, frame.turn_id):
+            return frame
+        sentence = catalogue.text(NO_PASSAGE, talk.language)
+        return Frame(render.done_again(render.PastTurn(frame.turn_id, "", sentence)))
 
 
 @dataclass(eq=False)

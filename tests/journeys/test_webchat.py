@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from channels.webchat.parse import Entry
+from gateway import catalogue
 from gateway.core.access import BindingRole
 from gateway.core.messages import CitationView
 from gateway.surfaces.chat_socket import FRAMES, MAX_FRAME_BYTES, SIGNED_OUT
@@ -111,6 +112,10 @@ async def test_a_revoked_or_deleted_source_shows_no_more_than_its_title(
             again = [await socket.receive_json() for _ in range(2)]
         assert [frame["turn_id"] for frame in again] == [first["turn_id"], second["turn_id"]]
         assert [frame["citations"] for frame in again] == [[], []]
+        withheld = [catalogue.text("chat.no_passage", "zh-TW")] * 2
+        assert [frame["text"] for frame in again] == withheld
+        turns = await person.rpc("chat.history", {"conversation_id": "c1"})
+        assert [turn["text"] for turn in turns] == withheld
 
 
 async def test_a_lost_connection_resumes_by_the_last_turn(template: Path, home: Path) -> None:
