@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -44,7 +43,6 @@ DIRECT, GROUP, THREAD = "direct", "group", "thread"
 PLACES = (DIRECT, GROUP, THREAD)
 ROOT = "1772350000.000100"  # of a Slack thread
 LIMITS = BodyLimits()
-HASTE = 20  # times as fast the rates of platforms go
 Turn = Callable[[Durable, Claimed, Channel], Awaitable[None]]
 Delivery = tuple[Mapping[str, str], bytes]  # headers and body, signed or sealed
 
@@ -149,8 +147,14 @@ def queue(name: str, faults: Any) -> Callable[..., None]:
     )
 
 
-def hasty() -> float:
-    return time.monotonic() * HASTE
+class LeapingClock(RealClock):
+    """Between any two looks a minute went by: no rate of a platform's is ever reached."""
+
+    def __init__(self) -> None:
+        self._minutes = itertools.count()
+
+    def monotonic(self) -> float:
+        return next(self._minutes) * 60.0
 
 
 @asynccontextmanager
@@ -193,7 +197,7 @@ async def telegram() -> AsyncIterator[Platform]:
         settings = TelegramSettings(
             "main", "helper", token, secret, api_base_url=simulator.url, prefix="/ask"
         )
-        channel = TelegramChannel(settings, hasty)
+        channel = TelegramChannel(settings, LeapingClock().monotonic)
         topic = {"message_thread_id": 4, "is_topic_message": True}
 
         def says(words: str, place: str) -> Delivery:
@@ -223,7 +227,7 @@ async def slack() -> AsyncIterator[Platform]:
     async with slacks.SlackSimulator(retry_after_s="1").running() as simulator:
         token, secret = Secret(simulator.token), Secret(simulator.secret)
         settings = SlackSettings("main", "helper", token, secret, api_base_url=simulator.api_url)
-        channel = SlackChannel(settings, monotonic=hasty)
+        channel = SlackChannel(settings, monotonic=LeapingClock().monotonic)
         channel._client.settle_s = 0.0
         faults: deque[Any] = deque()
         simulator.method_faults[slacks.POST] = faults
@@ -261,7 +265,7 @@ async def discord() -> AsyncIterator[Platform]:
         settings = DiscordSettings(
             "main", "helper", Secret(simulator.token), simulator.url, prefix="/ask"
         )
-        channel = DiscordChannel(settings)
+        channel = DiscordChannel(settings, LeapingClock())
         places = {
             discords.DM_ID: DIRECT,
             discords.CHANNEL_ID: GROUP,
