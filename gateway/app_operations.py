@@ -110,9 +110,7 @@ def build_operations(seams: Seams) -> Operations:
         *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
         *watching.operations(_watching(seams)),
     )
-    visitors = VisitorDesk(
-        seams.files, seams.scopes, store.turns, is_open=seams.is_open
-    )
+    visitors = VisitorDesk(seams.files, seams.scopes, store.turns, is_open=seams.is_open)
     return Operations(Registry(rows), desk, talking, visitors)
 
 
