@@ -30,9 +30,10 @@ from gateway.core.messages import InboundMessage
 from gateway.core.secrets import Secret
 from gateway.errors import StoreError
 from gateway.interfaces import Channel, Claimed
+from gateway.sending import SendingOptions
 from gateway.surfaces.webhooks import BodyLimits, Webhooks
 from tests.fakes.times import RealClock
-from tests.journeys.durable import FAST_LANES, FAST_SENDING, Durable, durable
+from tests.journeys.durable import FAST_SENDING, Durable, durable
 from tests.simulators import discord as discords
 from tests.simulators import line as lines
 from tests.simulators import livechat as livechats
@@ -383,23 +384,33 @@ async def door(
     turn: Turn = Durable.echo,
     *,
     limits: BodyLimits = LIMITS,
+    sending: SendingOptions = FAST_SENDING,
     sends: bool = True,
 ) -> AsyncIterator[Door]:
     """Everything between the platform's two ends; `sends` false: what is owed stays here."""
     if isinstance(platform, Platform):
-        async with _half(platform, home, turn, limits, sends=sends) as here:
+        async with _half(platform, home, turn, limits, sending, sends=sends) as here:
             yield here
         return
-    async with platform() as opened, _half(opened, home, turn, limits, sends=sends) as here:
+    async with (
+        platform() as opened,
+        _half(opened, home, turn, limits, sending, sends=sends) as here,
+    ):
         yield here
 
 
 @asynccontextmanager
 async def _half(
-    platform: Platform, home: Path, turn: Turn, limits: BodyLimits, *, sends: bool
+    platform: Platform,
+    home: Path,
+    turn: Turn,
+    limits: BodyLimits,
+    sending: SendingOptions,
+    *,
+    sends: bool,
 ) -> AsyncIterator[Door]:
     channel = platform.channel
-    async with durable(home, channel, lane_options=FAST_LANES, sending=FAST_SENDING) as half:
+    async with durable(home, channel, sending=sending) as half:
         channels = {(channel.name, channel.account_name): channel}
 
         async def accept(messages: Sequence[InboundMessage]) -> None:
