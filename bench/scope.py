@@ -38,21 +38,21 @@ from gateway.core.matching import match_text, query_terms
 from gateway.core.passages import Locator
 from gateway.core.scope import Scope, decide
 from gateway.core.scope_kinds import is_proven_direct
-from gateway.store import Store, fulltext, open_store
+from gateway.store import Store, counters, fulltext, open_store
 from gateway.store.statements import raw
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
 
 COLLECTIONS, GRANTS_A_COLLECTION, DECISIONS, QUESTIONS, LIMIT = 200, 10, 300, 200, 400
 SHARES = (0.005, 0.1, 0.5, 1.0)  # of all collections, readable
-LETTERS = [chr(0x4E00 + n) for n in range(3_000)]
-WEIGHTS = [1 / (n + 10) for n in range(len(LETTERS))]
+WEIGHTS = [1 / (n + 10) for n in range(5_000)]  # of words, as rare as in real text
 PERSON = Account("mei", "mei", "Mei", AccountRole.MEMBER, department="Sales")
 AGENT = AgentSide("bot", "Support", None)
 CHAT = ChatAddress("line", "main", "C1")
 LINKED = Audience(AudienceKind.LINKED, PERSON, CHAT, is_direct=True)
 IDS = RealIds()
 draw = random.Random(11)
+WORDS = ["".join(chr(0x4E00 + draw.randrange(3_000)) for _ in range(2)) for _ in WEIGHTS]
 _PLAIN = (
     "SELECT rowid, bm25(passage_index) AS score FROM passage_index "
     "WHERE passage_index MATCH ? ORDER BY score, rowid LIMIT ?"
@@ -138,8 +138,8 @@ async def p50_ms(call: Callable[[], Awaitable[object]]) -> float:
 # ---------------------------------------------------------------- searching
 
 
-def text(letters: int) -> str:
-    return "".join(draw.choices(LETTERS, WEIGHTS, k=letters))
+def text(words: int) -> str:
+    return "".join(draw.choices(WORDS, WEIGHTS, k=words))
 
 
 async def fill(store: Store, made: Sequence[Collection], each: int) -> None:
@@ -150,7 +150,7 @@ async def fill(store: Store, made: Sequence[Collection], each: int) -> None:
             SourceState.READY, now,
         )  # fmt: skip
         await store.sources.add(source)
-        texts = [text(60) for _ in range(each)]
+        texts = [text(30) for _ in range(each)]
         chunks = tuple(Chunk(n, t, match_text(t), Locator()) for n, t in enumerate(texts))
         await store.passages.replace(NewRevision(IDS.new(), source.id, chunks))
 
@@ -165,7 +165,7 @@ async def time_searches(store: Store, made: Sequence[Collection]) -> None:
         scope = whole.narrow(frozenset(each.id for each in draw.sample(made, count)))
         with_filter, without = [], []
         for _ in range(QUESTIONS):
-            terms = query_terms(text(9)).terms
+            terms = query_terms(text(5)).terms
             with_filter.append(await spent_ms(within(store, scope, terms)))
             without.append(await spent_ms(anywhere(store, terms)))
         inside, plain = statistics.median(with_filter), statistics.median(without)
@@ -183,7 +183,7 @@ async def anywhere(store: Store, terms: Sequence[str]) -> None:
     def unit(connection: Connection) -> None:
         words = fulltext.words(terms)
         having = fulltext.frequencies(connection, words)
-        telling = fulltext.telling(words, having, fulltext.rows(connection))
+        telling = fulltext.telling(words, having, counters.value(connection, counters.PASSAGES))
         match = fulltext.match_query(telling, ()) or ""
         raw(connection).execute(_PLAIN, (match, LIMIT)).fetchall()
 

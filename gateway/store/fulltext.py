@@ -24,8 +24,8 @@ _SEARCH = (
     "SELECT rowid, bm25(passage_index) AS score FROM passage_index "
     "WHERE passage_index MATCH ? AND {scope} ORDER BY score, rowid LIMIT ?"
 )
-_IN_RANGE = "rowid BETWEEN ? AND ?"  # one collection: FTS5 itself skips to the range
-_IN_SOME = "(rowid >> 32) IN (SELECT value FROM json_each(?))"
+_IN_RANGE = "rowid BETWEEN ? AND ?"  # collections side by side: FTS5 itself skips to the range
+_IN_SOME = "rowid BETWEEN ? AND ? AND (rowid >> 32) IN (SELECT value FROM json_each(?))"
 _FREQUENCIES = "SELECT term, doc FROM passage_terms WHERE term IN (SELECT value FROM json_each(?))"
 _ROWS = "SELECT count(*) FROM passage_index_docsize"
 
@@ -71,12 +71,14 @@ def rows(connection: Connection) -> int:
 
 
 def search(connection: Connection, nos: Sequence[int], match: str, limit: int) -> list[Row]:
-    """(passage id, bm25 as SQLite gives it: lower is better) within the collections `nos`."""
-    if len(nos) == 1:
-        low = nos[0] << 32
-        scope, values = _IN_RANGE, (low, low | 0xFFFFFFFF)
-    else:
-        scope, values = _IN_SOME, (json_list(nos),)  # type: ignore[assignment]
+    """(passage id, bm25 as SQLite gives it: lower is better) within the collections `nos`, of
+    which there is at least one.
+    """
+    first, last = min(nos), max(nos)
+    scope = _IN_RANGE
+    values: list[str | int] = [first << 32, last << 32 | 0xFFFFFFFF]
+    if len(set(nos)) <= last - first:  # others lie between
+        scope, values = _IN_SOME, [*values, json_list(nos)]
     found: list[Row] = (
         raw(connection).execute(_SEARCH.format(scope=scope), (match, *values, limit)).fetchall()
     )
