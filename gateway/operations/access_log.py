@@ -191,7 +191,7 @@ def _denied_view(
         sender_shown(viewer, entry),
         found.id if found is not None else None,
         found.name if found is not None else "",
-        entry.query or None,
+        entry.query if entry.query and sees_question(viewer, entry) else None,
     )
 
 

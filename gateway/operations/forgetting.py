@@ -5,7 +5,7 @@ from datetime import datetime
 
 from gateway.core.access import Role
 from gateway.core.forgetting import ForgetPlan, Planned, PlanState
-from gateway.errors import NotSignedInError
+from gateway.errors import NotFoundError
 from gateway.interfaces import Agents, Sources
 from gateway.knowledge.forgetting import Oblivion
 from gateway.operations.library import Keeping, account_of
@@ -96,10 +96,11 @@ class Forgetting:
         return [await self._view(plan, names) for plan in await self._oblivion.plans(states)]
 
     async def decide(self, caller: Caller, request: PlanDecision) -> PlanView:
-        """A person decides, so an account is needed here, at this machine too."""
-        if caller.account is None:
-            raise NotSignedInError
-        plan = await self._oblivion.decide(request.id, caller.account, approve=request.approve)
+        """A person decides: an admin's account is needed, at this machine too."""
+        account = account_of(caller)
+        if not account.is_admin:
+            raise NotFoundError(request.id)
+        plan = await self._oblivion.decide(request.id, account, approve=request.approve)
         names = {agent.id: agent.display_name for agent in await self._agents.list()}
         return await self._view(plan, names)
 

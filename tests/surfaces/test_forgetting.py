@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConflictError, NotSignedInError
+from gateway.errors import ConflictError, NotFoundError, NotSignedInError
 from tests.surfaces.serving import Person, World, answer, operate, serving
 
 QUESTION = "到職滿一年的特休有幾天？"
@@ -98,5 +98,7 @@ async def test_nobody_in_particular_decides_nothing(template: Path, home: Path) 
         decision = {"id": plan["id"], "approve": True}
         with pytest.raises(NotSignedInError):
             await operate(world.app, "memory.plans.decide", decision, None)
+        with pytest.raises(NotFoundError):
+            await operate(world.app, "memory.plans.decide", decision, "member")
         with pytest.raises(ConflictError, match="pending"):
             await operate(world.app, "memory.forget.apply", {"id": plan["id"]}, None)
