@@ -20,7 +20,12 @@ class Commands:
         *groups, name = path.split()
         parent = self._group(groups) if groups else self._root
         sentence = say(f"help_{path.replace(' ', '_').replace('-', '_')}")
-        command = parent.add_parser(name, help=sentence, description=sentence)
+        command = parent.add_parser(
+            name,
+            help=sentence,
+            description=sentence,
+            allow_abbrev=False,  # or `--password WORD` would pass for a file's name
+        )
         command.add_argument(  # also after the command; SUPPRESS keeps one given before it
             "--home", metavar="DIR", default=argparse.SUPPRESS, help=say("opt_home")
         )
