@@ -35,6 +35,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("last_admin", 409),
         ErrorCode("login_taken", 409),
         ErrorCode("agent_exists", 409),
+        ErrorCode("agent_archived", 409),
         ErrorCode("too_many_tokens", 409),
         ErrorCode("agent_file_broken", 409),
         ErrorCode("slug_taken", 409),

@@ -47,6 +47,7 @@ from gateway.core.messages import (
     SendMethod,
     SendOutcome,
 )
+from gateway.core.own_documents import OwnCollection
 from gateway.core.passages import NoVectors, Passage, SearchResult
 from gateway.core.people import AccountChange
 from gateway.core.proposals import OpenProposal, Proposal
@@ -395,6 +396,45 @@ class Collections(Protocol):
         """Tombstone: hidden at once, its sources go one by one by a job. With `version`
         ConflictError where it moved.
         """
+        ...
+
+
+class OwnCollections(Protocol):
+    """Each agent's own collection (FEATURES A26); a deleted one is none."""
+
+    async def find(self, agent_id: str) -> OwnCollection | None: ...
+    async def list(self) -> Sequence[OwnCollection]: ...
+    async def create(
+        self,
+        agent_id: str,
+        collection: Collection,
+        by: Act,
+        *,
+        with_bound: bool,
+        listed: str | None,
+        most: int,
+    ) -> tuple[OwnCollection, bool]:
+        """The one there is, or a new one with its grants and events; True: new.
+
+        `with_bound`: shared with the people bound to the agent whose accounts are active.
+        `listed`: the agent's list with it, as the audit shows it; None: the agent has no list.
+        NotFoundError: `by` may not edit the agent. ConflictError `agent_archived`, `slug_taken`;
+        `quota_collections`.
+        """
+        ...
+
+    async def note_listed(self, agent_id: str) -> None:
+        """The agent's own list is no longer owed."""
+        ...
+
+    async def settle(self, agent_id: str, *, is_present: bool, at: datetime) -> bool:
+        """Archive it where the agent is archived, gone from the store or not `is_present`, else
+        restore it; one transaction with the event. False: it was so already.
+        """
+        ...
+
+    async def grants(self, collection_ids: frozenset[str]) -> Sequence[Grant]:
+        """All grants of these collections."""
         ...
 
 

@@ -99,6 +99,7 @@ class Collection:
     department: str = ""  # a label, grants nothing
     embedding_policy: EmbeddingPolicy = EmbeddingPolicy.ANY
     version: int = 1  # counts saved changes of settings and grants
+    is_archived: bool = False  # with the agent whose own it is (A26): only owners have a share
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gateway.core.access import Account, Audience, AudienceKind, Collection, Grant, Role
 from gateway.core.access import SubjectKind as Kind
 from gateway.core.audit import SecurityEvent
+from gateway.core.own_documents import effective
 from gateway.core.roles import is_valid_grant, may_create, owns_one
 from gateway.core.sharing import (
     ChannelAccount,
@@ -69,6 +70,7 @@ class Sharing:
         collection, before = await self._desk.require_with_grants(account, reference, Role.OWNER)
         after = tuple(dataclasses.replace(each, collection_id=collection.id) for each in grants)
         _check_form(after)
+        after = effective(collection, after)
         if collection.version != version:  # else what was compared is not what is replaced
             raise ConflictError("saved meanwhile", version=collection.version)
         shareable = await self._shareable(account, after)

@@ -55,6 +55,7 @@ class CollectionView:
     passages: int
     in_progress: int
     pending_proposals: int
+    is_archived: bool  # with the agent whose own it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +167,5 @@ def shelf_view(shelf: Shelf) -> CollectionView:
         shelf.passages,
         shelf.in_progress,
         shelf.pending,
+        collection.is_archived,
     )

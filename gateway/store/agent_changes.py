@@ -63,7 +63,7 @@ class SqliteAgentChanges:
 
     async def bind(self, agent_id: str, account_id: str, role: BindingRole | None, by: Act) -> None:
         def unit(connection: Connection) -> None:
-            actor, _ = _editor(connection, agent_id, by)
+            actor, _ = editor(connection, agent_id, by)
             account = find(connection, account_id)
             if role is not None and not account.is_active:
                 raise InvalidRequestError("inactive", reason="account: not active")
@@ -86,14 +86,14 @@ class SqliteAgentChanges:
 
     async def set_archived(self, agent_id: str, *, is_archived: bool, by: Act) -> Agent:
         def unit(connection: Connection) -> Agent:
-            _, agent = _editor(connection, agent_id, by)
+            _, agent = editor(connection, agent_id, by)
             return _archive(connection, agent, by, is_archived=is_archived)
 
         return await self._database.write(unit)
 
     async def hand_over(self, agent_id: str, account_id: str, by: Act, *, archive: bool) -> Agent:
         def unit(connection: Connection) -> Agent:
-            _, agent = _editor(connection, agent_id, by)
+            _, agent = editor(connection, agent_id, by)
             if not find(connection, account_id).is_active:
                 raise InvalidRequestError("inactive", reason="to: not active")
             owners = [
@@ -124,7 +124,7 @@ class SqliteAgentChanges:
         )
 
 
-def _editor(connection: Connection, agent_id: str, by: Act) -> tuple[Account | None, Agent]:
+def editor(connection: Connection, agent_id: str, by: Act) -> tuple[Account | None, Agent]:
     """Who acts and the agent; one NotFoundError for absent and forbidden, by the same reads."""
     actor = active(connection, by)
     row = FIND_AGENT.first(connection, agent_id=agent_id)

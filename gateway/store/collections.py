@@ -30,6 +30,7 @@ COLLECTION_COLUMNS = (
     collections.c.department,
     collections.c.embedding_policy,
     collections.c.version,
+    collections.c.archived_at,
 )
 IS_LIVE = collections.c.removed_at.is_(None)
 
@@ -114,6 +115,7 @@ def collection_of(row: Row) -> Collection:
         department=row[6],
         embedding_policy=EmbeddingPolicy(row[7]),
         version=row[8],
+        is_archived=row[9] is not None,
     )
 
 
@@ -153,13 +155,8 @@ class SqliteCollections:
         event: SecurityEvent | None = None,
         most: int | None = None,
     ) -> Collection:
-        values = _values(collection)
-
         def unit(connection: Connection) -> Collection:
-            if most is not None and _LIVE_COUNT.scalar(connection) >= most:
-                raise GatewayError("collections", code="quota_collections")
-            _refuse_taken(connection, collection)
-            _INSERT.run(connection, id=collection.id, **values)
+            put_collection(connection, collection, most)
             INSERT_GRANT.run(
                 connection,
                 collection_id=collection.id,
@@ -227,6 +224,14 @@ class SqliteCollections:
                 _changed(connection, event)
 
         await self._database.write(unit)
+
+
+def put_collection(connection: Connection, collection: Collection, most: int | None) -> None:
+    """A new row; the grants and the generation are the caller's."""
+    if most is not None and _LIVE_COUNT.scalar(connection) >= most:
+        raise GatewayError("collections", code="quota_collections")
+    _refuse_taken(connection, collection)
+    _INSERT.run(connection, id=collection.id, **_values(collection))
 
 
 def _values(collection: Collection) -> dict[str, str]:

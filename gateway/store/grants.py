@@ -14,6 +14,7 @@ from gateway.core.access import (
     SubjectKind,
 )
 from gateway.core.audit import SecurityEvent
+from gateway.core.own_documents import effective
 from gateway.core.roles import has_user_owner
 from gateway.core.scope_kinds import root
 from gateway.core.scope_rules import channel_subjects
@@ -139,11 +140,10 @@ class SqliteGrants:
         """NotFoundError without the collection. `event` goes in the same transaction."""
 
         def unit(connection: Connection) -> int:
-            live_at(connection, collection_id, version)
+            collection = live_at(connection, collection_id, version)
             if not has_user_owner(grants):
                 raise ConflictError(f"collection {collection_id}", code="last_owner")
-            _CLEAR.run(connection, collection=collection_id)
-            INSERT_GRANT.many(connection, [_row(collection_id, grant) for grant in grants])
+            put_grants(connection, collection_id, effective(collection, grants))
             _COUNT_VERSION.run(connection, collection=collection_id)
             counters.add(connection, counters.GENERATION)
             if event is not None:
@@ -155,6 +155,12 @@ class SqliteGrants:
     async def subjects(self, kind: SubjectKind) -> Sequence[str]:
         rows = await self._database.read(lambda c: _SUBJECTS.all(c, which=kind.value))
         return [row[0] for row in rows]
+
+
+def put_grants(connection: Connection, collection_id: str, grants: Sequence[Grant]) -> None:
+    """Instead of those there are."""
+    _CLEAR.run(connection, collection=collection_id)
+    INSERT_GRANT.many(connection, [_row(collection_id, grant) for grant in grants])
 
 
 def _row(collection_id: str, grant: Grant) -> dict[str, str]:

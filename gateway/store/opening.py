@@ -23,6 +23,7 @@ from gateway.store.link_codes import SqliteLinkCodes
 from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
 from gateway.store.outbox import SqliteOutbox
+from gateway.store.own_documents import SqliteOwnCollections
 from gateway.store.passages import SqlitePassages
 from gateway.store.people import SqliteAccounts
 from gateway.store.principals import SqlitePrincipals
@@ -62,6 +63,7 @@ class Store:
         self.link_requests = SqliteLinkRequests(knowledge)
         self.collections = SqliteCollections(knowledge, clock, ids)
         self.grants = SqliteGrants(knowledge)
+        self.own_collections = SqliteOwnCollections(knowledge)
         self.principals = SqlitePrincipals(knowledge)
         self.inbox = SqliteInbox(inbox, clock)
         self.outbox = SqliteOutbox(inbox)

@@ -84,6 +84,7 @@ collections = Table(
     Column("version", Integer, nullable=False),
     Column("next_n", Integer, nullable=False),  # low half of the next passage's id
     Column("removed_at", Integer),  # tombstone: hidden at once, emptied by a job
+    Column("archived_at", Integer),  # with the agent whose own collection it is
     sqlite_autoincrement=True,
 )
 Index(
@@ -101,6 +102,20 @@ grants = Table(
     Column("subject_id", Text, primary_key=True),
     Column("role", Text, nullable=False),
     Index("ix_grants_subject", "subject_kind", "subject_id"),
+)
+
+agent_collections = Table(  # an agent's id outlives its record, so that nothing is left behind
+    "agent_collections",
+    KNOWLEDGE,
+    Column("agent_id", Text, primary_key=True),
+    Column(
+        "collection_id",
+        ForeignKey("collections.id", ondelete="CASCADE"),
+        nullable=False,
+        unique=True,
+    ),
+    Column("owes_listing", Boolean, nullable=False),  # in the agent's own list, a file
+    Column("removed", Text, nullable=False),  # grants that archiving took away, as JSON
 )
 
 link_codes = Table(
