@@ -136,6 +136,7 @@ class App:
         await self.shelf.start()
         await self.retraction.sweep()
         await self.proposals.start()
+        await self.operations.own_documents.reconcile()
 
     async def _keep_up(self) -> None:
         days = self.knowledge.switches.access_log_retention_days

@@ -16,6 +16,7 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
 from gateway.knowledge.forgetting import Oblivion
+from gateway.knowledge.own_documents import OwnDocuments, OwnSeams
 from gateway.knowledge.sharing import ChannelAccounts, Sharing
 from gateway.llm.registry import ModelRegistry
 from gateway.operations import (
@@ -30,6 +31,7 @@ from gateway.operations import (
     insight,
     library,
     links,
+    own_documents,
     people,
     principals,
     reading,
@@ -71,6 +73,7 @@ class Operations:
     desk: Desk
     chat: chat.Chat
     visitors: VisitorDesk
+    own_documents: OwnDocuments
 
 
 def build_operations(seams: Seams) -> Operations:
@@ -91,18 +94,19 @@ def build_operations(seams: Seams) -> Operations:
         collections=store.collections,
         clock=clock,
     )
-    read = _reading(seams, desk)
+    read, own = _reading(seams, desk), _own_documents(seams)
     talking = chat.Chat(
         store.agents, seams.files, store.turns, desk, read, default_agent=seams.default_agent
     )
     rows = (
         *auth.operations(seams.sign_in, seams.session_days),
-        *_of_people(seams),
+        *_of_people(seams, own),
         *links.operations(links.Links(linking_of(store, clock), store.accounts)),
         *library.operations(keeping),
         *_of_record(seams, desk, keeping),
         *deciding(seams.shelves, clock, is_open=seams.is_open),
         *_sharing(seams, desk),
+        *_of_agents_documents(seams, desk, own),
         *reading.operations(read),
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
         *_of_turns(seams, desk),
@@ -111,7 +115,7 @@ def build_operations(seams: Seams) -> Operations:
         *watching.operations(_watching(seams)),
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns, is_open=seams.is_open)
-    return Operations(Registry(rows), desk, talking, visitors)
+    return Operations(Registry(rows), desk, talking, visitors, own)
 
 
 def _of_turns(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
@@ -173,6 +177,37 @@ def _sharing(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
     )
 
 
+def _own_documents(seams: Seams) -> OwnDocuments:
+    store = seams.shelves.store
+    return OwnDocuments(
+        OwnSeams(
+            store.own_collections,
+            store.agents,
+            AgentEditor(seams.files),
+            store.collections,
+            store.audit,
+            seams.clock,
+            seams.ids,
+            seams.limits.max_collections,
+        )
+    )
+
+
+def _of_agents_documents(seams: Seams, desk: Desk, own: OwnDocuments) -> tuple[Operation, ...]:
+    store = seams.shelves.store
+    tab = own_documents.TabSeams(
+        desk,
+        own,
+        store.own_collections,
+        store.agents,
+        seams.files,
+        store.grants,
+        store.collections,
+        store.principals,
+    )
+    return own_documents.operations(own_documents.DataSources(tab))
+
+
 def _desk(seams: Seams) -> Desk:
     store = seams.shelves.store
 
@@ -193,7 +228,7 @@ def _desk(seams: Seams) -> Desk:
     )
 
 
-def _of_people(seams: Seams) -> tuple[Operation, ...]:
+def _of_people(seams: Seams, own: OwnDocuments) -> tuple[Operation, ...]:
     """People, what lets them in, and the agents they work with."""
     store, clock = seams.shelves.store, seams.clock
     accounts, sign_in = store.accounts, seams.sign_in
@@ -206,6 +241,7 @@ def _of_people(seams: Seams) -> tuple[Operation, ...]:
         AgentEditor(seams.files),
         store.grants,
         clock,
+        own.settle,
     )
     return (
         *people.operations(people_desk),
