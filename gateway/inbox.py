@@ -118,7 +118,8 @@ class InboxLanes:
                 await self._options.on_notice(message)
             elif message.attachments:
                 self._options.note(message)
-        rows = [(self._ids.new(), message) for message in messages if _is_for_us(message)]
+        ours = [each for each in messages if each.is_addressed and each.notice is None]
+        rows = [(self._ids.new(), message) for message in ours]
         if not rows:
             return ()
         with self._urgency.at_work():
@@ -205,6 +206,7 @@ class InboxLanes:
     async def _answer(self, row: Claimed, run_turn: RunTurn) -> None:
         place = row.message.conversation
         channel = self._channels.get((place.channel, place.account_name))
+        _adopt(row, channel)
         try:
             if row.attempts > self._options.reruns + 1:  # it took the whole process down each time
                 await self._failed(row, None)
@@ -292,6 +294,7 @@ def _place(error: BaseException) -> str:
     return " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-4:]))
 
 
-def _is_for_us(message: InboundMessage) -> bool:
-    """Also a bare mention, and files without a word: both are answered."""
-    return message.is_addressed and message.notice is None
+def _adopt(row: Claimed, channel: Channel | None) -> None:
+    """A draft that an earlier process left in the chat becomes the reply, or the apology."""
+    if channel is not None and row.preview is not None:
+        channel.adopt_preview(row.id, row.preview)

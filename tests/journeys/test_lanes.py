@@ -442,10 +442,15 @@ async def test_a_message_that_takes_the_process_down_each_time_is_given_up(
         for attempt in range(1, 5):  # claimed, and never given back
             [claimed] = await world.inbox.claim("gone", now, now, 1)
             assert claimed.attempts == attempt
+            await world.inbox.shown(claimed.id, "message 7")
             await world.inbox.recover(now)
     async with durable(tmp_path, channel) as world, world.running():
         await channel.until(lambda: len(channel.sent) == 1)
     assert channel.texts() == [catalogue.text("chat.apology", "en")]
+    # the draft that an earlier process showed does not stay beside it
+    handle = channel.calls[0].reply_handle
+    assert handle is not None
+    assert handle.token == "message 7"
 
 
 async def test_a_turn_cut_off_by_the_end_is_taken_up_unharmed(tmp_path: Path) -> None:
