@@ -26,6 +26,7 @@ BATCH = 50  # calls in one batch
 LOGIN, LOGOUT = "auth.login", "auth.logout"
 NAMED = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found"}
 GREATEST_INT = 2**63 - 1  # what databases and other programs take
+SHOWN = ("version",)  # what of an error's parameters a program can go on with: A2's conflict
 _LONG_NUMBER = re.compile(rb"\d{19}")
 
 
@@ -151,7 +152,8 @@ def _failure(call_id: object, error: GatewayError, language: str | None) -> dict
     """What the protocol itself names has its name as message, and our sentence beside it."""
     number = TABLE[error.code].rpc_code
     sentence = error_text(error.code, language, **error.params)
-    data = {"code": error.code, "message": sentence}
+    data: dict[str, str | int] = {"code": error.code, "message": sentence}
+    data |= {name: error.params[name] for name in SHOWN if name in error.params}
     return {
         "jsonrpc": "2.0",
         "id": call_id,
