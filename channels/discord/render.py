@@ -9,6 +9,7 @@ import regex
 
 from channels.text import clean
 from gateway.core.messages import Limits, Unit
+from gateway.core.splitting import cut_to
 
 LIMITS = Limits(
     unit=Unit.CODE_POINTS,
@@ -71,7 +72,7 @@ def draft(text: str) -> str:
     text = text.strip()
     if len(text) <= LIMITS.part_units:
         return text
-    return text[: LIMITS.part_units - len(_MORE)] + _MORE
+    return cut_to(text, LIMITS.part_units - len(_MORE), LIMITS.unit) + _MORE
 
 
 def nonce(key: str) -> str:

@@ -103,6 +103,7 @@ class SlackChannel(PlainChannel):
         self._socket = SlackSocket(self._client, settings.app_token, first_pause_s)
         self._known = ChannelState(LinkState.STARTING)
         self._pacer = Pacer(RATES)
+        self._courtesies = Pacer(RATES)  # of statuses, which have a rate of their own
         self._drafts = Drafts(DRAFT_EVERY_S)
         self._statuses: dict[str, str] = {}  # direct chat -> message below which one is shown
 
@@ -209,11 +210,18 @@ class SlackChannel(PlainChannel):
         place = message.conversation
         channel, thread = render.address(place)
         below = thread or message.reply_to
-        if below is None or self._pacer.held(channel, self._monotonic()) > 0.0:
+        now_s = self._monotonic()
+        if (
+            below is None
+            or max(self._pacer.held(channel, now_s), self._courtesies.held(channel, now_s)) > 0.0
+        ):
             return
         language = message.language or script(message.text)  # "zh" is not offered: zh-TW
         status = catalogue.text("slack.status", language)
-        if await self._client.set_status(channel, below, status) and thread is None:
+        answer = await self._client.set_status(channel, below, status)
+        if answer.retry_after_s:
+            self._courtesies.hold(None, answer.retry_after_s, now_s)
+        if not answer.error and thread is None:
             self._statuses[place.id] = below
 
     async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:

@@ -105,7 +105,7 @@ class SlackClient:
             await self.ask(lambda api: api.chat_delete(channel=channel, ts=ts))
         return edited(answer)
 
-    async def set_status(self, channel: str, thread: str, status: str) -> bool:
+    async def set_status(self, channel: str, thread: str, status: str) -> Answer:
         """Best effort: what is only shown to pass the time never fails a turn."""
         answer = await self.ask(
             lambda api: api.assistant_threads_setStatus(
@@ -114,7 +114,7 @@ class SlackClient:
         )
         if answer.error:
             log.info("slack status not shown", reason=answer.error)
-        return not answer.error
+        return answer
 
     async def file(self, file_id: str) -> RemoteFile:
         """Where a file's bytes are, where its event did not say; ChannelError."""

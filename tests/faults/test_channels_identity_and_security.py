@@ -56,7 +56,8 @@ PROOFS = {  # the header that proves a delivery, and the one that dates it
 HUGE = b"A" * 7_000
 HOSTILE: list[bytes] = [
     b"", b" ", b"abc", b"\x01", b"\xff\xfe", b"\xc3\xa9", b"\xed\xa0\x80", b"v0=", b"v1=",
-    b"v0=\xff", b"=" * 44, HUGE, b"null", b"0", b"[]", b'["a", "b"]', b"%00", b"\xe2\x80\xae", b"=?utf-8?q?x?=",
+    b"v0=\xff", b"=" * 44, HUGE, b"null", b"0", b"[]", b'["a", "b"]', b"%00", b"\xe2\x80\xae",
+    b"=?utf-8?q?x?=",
 ]  # fmt: skip
 DATES: list[bytes] = [
     b"", b"abc", b"1.5", b"-1", b"+1772355600", b"1e9", b"0x10", b"NaN", b"inf", b"\xef\xbc\x91",

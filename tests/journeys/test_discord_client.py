@@ -506,6 +506,8 @@ async def test_a_draft_longer_than_a_message_is_shown_by_its_beginning(
     [content] = simulator.ours()
     assert len(content) == 2000
     assert content.endswith(" …")
+    await channel.show_delta(question(clock), "u", "x" + "👨\u200d👩\u200d👧" * 500)
+    assert simulator.ours()[1] == "x" + "👨\u200d👩\u200d👧" * 399 + " …"
 
 
 async def test_typing_is_shown_and_its_failure_told(

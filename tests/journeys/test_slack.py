@@ -326,3 +326,19 @@ async def test_a_status_that_fails_fails_nothing(tmp_path: Path, fault: Fault | 
         await here.slack.wait_for(1)
     assert here.slack.texts_in(DIRECT) == ["re: hello"]
     assert UPDATE not in here.slack.calls
+
+
+async def test_after_a_rate_refusal_of_a_status_none_is_shown_and_the_reply_goes(
+    tmp_path: Path,
+) -> None:
+    async def turn(half: Durable, claimed: Claimed, channel: Channel) -> None:
+        await channel.show_typing(claimed.message)
+        await half.echo(claimed, channel)
+
+    async with world(tmp_path, turn) as here:
+        here.slack.retry_after_s = "33"
+        here.slack.faults.append(Fault.RATE)
+        for n in (1, 2):
+            await here.post(here.slack.event(f"{n}"))
+            await here.slack.wait_for(n)
+    assert here.slack.calls == [STATUS, POST, POST]
