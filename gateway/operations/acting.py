@@ -35,12 +35,13 @@ async def account_by(accounts: Accounts, reference: str) -> Account:
 
 async def person_of(accounts: Accounts, caller: Caller, reference: str | None) -> Account:
     """The caller's own account, or by an administrator anybody's; else NotFoundError alike."""
+    own = caller.account
     if reference is None:
-        if caller.account is None:
+        if own is None:
             raise NotSignedInError
-        return caller.account
-    found = await account_by(accounts, reference)
-    is_own = caller.account is not None and found.id == caller.account.id
-    if not is_own and not is_admin(caller):
+        return own
+    if own is not None and reference in (own.id, own.login):
+        return own
+    if not is_admin(caller):  # without a look, so that nothing tells whether there is such a person
         raise NotFoundError(reference)
-    return found
+    return await account_by(accounts, reference)
