@@ -2,6 +2,7 @@
 
 import { rpc, session, signOut, whenSignedOut } from "./api.js";
 import { Chat } from "./chat.js";
+import { DataSources } from "./data_sources.js";
 import { Documents } from "./documents.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import * as drawer from "./drawer.js";
@@ -37,6 +38,7 @@ class Shell {
     this.me = me;
     this.chat = new Chat({ onSignedOut: leave, onAnswered: () => this.listConversations() });
     this.documents = new Documents(me);
+    this.sources = new DataSources();
     this.links = new Links();
     this.conversationList = el("ul");
   }
@@ -52,6 +54,7 @@ class Shell {
   draw() {
     this.chatTab = el("button", { type: "button", onclick: () => this.view("chat") }, t("chat"));
     this.documentsTab = el("button", { type: "button", onclick: () => this.view("documents") }, t("documents"));
+    this.sourcesTab = el("button", { type: "button", onclick: () => this.view("sources") }, t("data_sources"));
     this.linksTab = el("button", { class: "link", type: "button", onclick: () => this.view("links") }, t("links"));
     const menu = el("button", { class: "icon menu", type: "button", "aria-label": t("menu"), onclick: () => this.side.classList.toggle("open") }, icon(ICONS.menu));
     const top = el(
@@ -59,7 +62,7 @@ class Shell {
       { class: "top" },
       menu,
       brand(),
-      el("nav", {}, this.chatTab, this.documentsTab),
+      el("nav", {}, this.chatTab, this.documentsTab, this.sourcesTab),
       this.chat.agent,
       el("span", { class: "spring" }),
       languageChoice(() => this.redraw()),
@@ -81,12 +84,12 @@ class Shell {
   }
 
   view(name) {
-    const tabs = { chat: this.chatTab, documents: this.documentsTab, links: this.linksTab };
+    const tabs = { chat: this.chatTab, documents: this.documentsTab, sources: this.sourcesTab, links: this.linksTab };
     for (const [each, tab] of Object.entries(tabs)) tab.setAttribute("aria-current", each === name);
     this.side.hidden = name !== "chat";
     drawer.hide();
     replace(this.stage, this[name].root);
-    for (const each of [this.documents, this.links]) {
+    for (const each of [this.documents, this.sources, this.links]) {
       if (each === this[name]) each.open();
       else each.close();
     }
@@ -124,6 +127,7 @@ class Shell {
   close() {
     this.chat.close();
     this.documents.close();
+    this.sources.close();
     this.links.close();
   }
 }

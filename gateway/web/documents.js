@@ -10,7 +10,7 @@ import { Sharing } from "./sharing.js";
 import { sensitivityChoice, ShelfSettings } from "./shelf_settings.js";
 
 const REFRESH_MS = 3000;
-const MOST_FILES = 20;
+export const MOST_FILES = 20;
 const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
 
 export class Documents {
@@ -94,7 +94,7 @@ export class Documents {
   }
 }
 
-class Panel {
+export class Panel {
   constructor(collection, onChanged) {
     this.collection = collection;
     this.isMoving = true; // until it was looked at
@@ -121,7 +121,8 @@ class Panel {
   counts() {
     const { in_progress: moving, pending_proposals: pending } = this.collection;
     const tag = (key, count) => (count ? el("span", { class: "tag" }, t(key, { count })) : null);
-    return [tag("count_in_progress", moving), tag("count_pending", pending)].filter(Boolean);
+    const archived = this.collection.is_archived ? el("span", { class: "tag" }, t("own_archived")) : null;
+    return [tag("count_in_progress", moving), tag("count_pending", pending), archived].filter(Boolean);
   }
 
   // What only owners see: who else may read this, and the collection's settings.
@@ -222,7 +223,7 @@ function documentRow(source) {
   );
 }
 
-function resultRow(answer) {
+export function resultRow(answer) {
   const isRefused = answer.status === "refused";
   const said = isRefused ? answer.message : t(`upload_${answer.status}`);
   return el("li", { class: isRefused ? "error" : "" }, `${answer.name}：${said}`);
