@@ -159,7 +159,6 @@ class Scene:
     source_id: str
     chat: Chat = field(default_factory=Chat)
     place: Conversation = DIRECT
-    asked: int = 0
     ended: bool = False
     seen_before: int = 0  # how much the chat had seen when access had ended
 
@@ -217,9 +216,9 @@ class Scene:
         question: str = QUESTION,
     ) -> str:
         """One turn, to its row in the outbox; the turn's id."""
-        self.asked += 1
-        message = said(question, self.asked, agent_id="a1", conversation=self.place)
         turn_id, now = IDS.new(), self.clock.now()
+        keys = {"delivery_id": turn_id, "message_key": turn_id}
+        message = said(question, 0, agent_id="a1", conversation=self.place, **keys)
         await self.app.store.inbox.put([(turn_id, message)], 20)
         [claimed] = await self.app.store.inbox.claim("t", now, now, 1)
         runner = self.runner(model, replies or self.sender(), in_search)
