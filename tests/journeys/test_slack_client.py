@@ -214,7 +214,7 @@ async def test_an_earlier_message_with_the_same_words_is_not_the_one_in_doubt(
     assert isinstance(await channel.send(other, SendMethod.POST), OutcomeUnknown)
 
 
-@pytest.mark.parametrize("fault", [*{row[0] for row in DOUBTS if isinstance(row[0], Fault)}])
+@pytest.mark.parametrize("fault", sorted({row[0] for row in DOUBTS if isinstance(row[0], Fault)}))
 async def test_an_edit_in_doubt_is_made_again(
     simulator: SlackSimulator, channel: SlackChannel, fault: Fault
 ) -> None:
