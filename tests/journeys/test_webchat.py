@@ -82,6 +82,29 @@ async def test_nobody_else_sees_a_conversation(template: Path, home: Path) -> No
         assert refused.value.status == 400
 
 
+async def test_a_frame_speaks_for_its_own_session_whatever_it_claims(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, world.person("member") as person:
+        hr = await world.app.store.accounts.find_by_login("hr")
+        member = await world.app.store.accounts.find_by_login("member")
+        assert hr is not None
+        assert member is not None
+        names = ("user_id", "account_id", "account", "sender", "session", "token")
+        claims: dict[str, Any] = {
+            **dict.fromkeys(names, hr.id),
+            "audience": "account",
+            "is_direct": True,
+            "role": "admin",
+        }
+        async with person.chat() as socket:
+            [*_, done] = await answer(socket, SALARY, **claims)
+        assert "薪資與考核" not in json.dumps(done, ensure_ascii=False)
+        turn = await world.app.store.turns.find(done["turn_id"])
+        assert turn is not None
+        assert turn.account_id == member.id
+
+
 async def test_a_member_gets_nothing_of_what_only_hr_may_read(template: Path, home: Path) -> None:
     async with serving(template, home) as world, world.person("member") as person:
         async with person.chat() as socket:
