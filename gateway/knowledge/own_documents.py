@@ -26,6 +26,8 @@ from gateway.interfaces import (
 
 log = structlog.get_logger()
 SYSTEM = "system"
+ARCHIVE_FAILED = "knowledge_own_collection_archived_failed"
+RESTORE_FAILED = "knowledge_own_collection_restored_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,8 @@ class OwnDocuments:
         """Which of the two failed is told by how the collection stands."""
         try:
             own = await self._seams.own.find(agent_id)
-            what = "restored" if own is not None and own.collection.is_archived else "archived"
-            event = f"knowledge_own_collection_{what}_failed"
+            is_archived = own is not None and own.collection.is_archived
+            event = RESTORE_FAILED if is_archived else ARCHIVE_FAILED
             details = {"agent_id": agent_id, "code": code}
             await self._seams.audit.event(
                 SecurityEvent(event, self._seams.clock.now(), SYSTEM, details)

@@ -157,7 +157,7 @@ async def test_the_agents_list_is_touched_once(
     made = await bench.ensure()
     assert (made.is_new, made.listed) == (True, change)
     slug = made.own.collection.slug
-    assert await bench.listed() == (None if others is None else others | {slug})
+    assert await bench.listed() == (None if others is None else frozenset(others | {slug}))
     assert "# kept" in bench.file.read_text("utf-8")
     told = await bench.events()
     assert ("knowledge_agent_binding_changed" in told) is (others is not None)
@@ -165,7 +165,7 @@ async def test_the_agents_list_is_touched_once(
     again = await bench.ensure()
     assert (again.is_new, again.listed) == (False, None)
     await bench.documents().reconcile()
-    assert await bench.listed() == {"other"}
+    assert await bench.listed() == frozenset({"other"})
 
 
 @pytest.mark.parametrize("text", ["[knowledge", "knowledge = 3", "[knowledge]\ncollections = 1"])
@@ -198,7 +198,7 @@ async def test_a_kill_between_store_and_file_ends_right(
         await bench.documents().reconcile()
     made = await bench.ensure()
     assert not made.is_new
-    assert await bench.listed() == {made.own.collection.slug}
+    assert await bench.listed() == frozenset({made.own.collection.slug})
     (own,) = await bench.store.own_collections.list()
     assert not own.owes_listing
     assert len([each for each in await bench.events() if each.endswith("created")]) == 1
@@ -213,7 +213,7 @@ async def test_a_list_that_cannot_be_read_stays_owed_until_it_can(bench: Bench) 
     knowledge(bench, "[knowledge]\ncollections = []")
     await bench.documents().reconcile()
     made = await bench.ensure()
-    assert await bench.listed() == {made.own.collection.slug}
+    assert await bench.listed() == frozenset({made.own.collection.slug})
 
 
 async def test_a_hundred_uploads_at_once_make_one(bench: Bench) -> None:
