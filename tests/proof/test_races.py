@@ -83,7 +83,7 @@ def check(it: Scene, way: Way, expected: str) -> None:
         return
     assert final.parts == (expected,)
     assert SECRET not in "".join(it.chat.seen[it.seen_before :])
-    if it.chat.previews:  # what shows the beginning of the draft now says the sentence
+    if final.turn_id in it.chat.previews:  # what shows the beginning of the draft now says the sentence
         assert it.chat.sent[-1][-1] is SendMethod.EDIT
 
 
@@ -119,6 +119,22 @@ async def test_an_answer_drawn_from_an_earlier_answer_alone_is_lost_with_it(
         await it.run(later, question="/然後")
         said = "".join(each.text for each in later.prompts[0]) if later.prompts else ""
         assert (SECRET in said) is not way.is_lost
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+async def test_a_draft_that_rests_on_an_earlier_answer_alone_is_not_shown(
+    tmp_path: Path, way: Way
+) -> None:
+    async with scene(tmp_path) as it:
+        it.place = way.place
+        await it.share(*way.readers(it))
+        await it.run(Model([REST], nothing, nothing))
+        await it.send(it.sender())
+        sender = it.sender()
+        summing_up = Model([f"簡單說：{SECRET}。"], ending(it, way), nothing)
+        await it.run(summing_up, replies=sender, question="/總結")
+        await it.send(sender)
+        check(it, way, LOST)
 
 
 async def test_what_waits_when_the_library_is_switched_off_is_not_said(tmp_path: Path) -> None:
