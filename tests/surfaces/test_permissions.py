@@ -20,7 +20,7 @@ ALLOWED: dict[Permission, tuple[str, str]] = {
 
 
 def caller(role: AccountRole | None, *, is_local: bool, is_active: bool = True) -> Caller:
-    account = role and Account("a", "anna", "Anna", role, is_active=is_active)
+    account = None if role is None else Account("a", "anna", "Anna", role, is_active=is_active)
     return Caller(account, Audience(AudienceKind.NONE), "local", is_local=is_local)
 
 
