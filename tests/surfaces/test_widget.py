@@ -84,7 +84,7 @@ async def test_what_is_public_is_read_only_where_site_and_agent_have_it(
         done = await visitor.ask(ASK, id="again")
         assert done["citations"] == []
         assert "兩年" not in done["text"]
-        await change(world.app, "products", add=("odoolivechat", "slack"))
+        await change(world.app, "products", add=("telegram", "slack"))
         assert (await visitor.ask(ASK, id="third"))["citations"] == []
 
 
