@@ -11,7 +11,7 @@ DEMO_HOME := .demo/home
 export ASK
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo check test prove bench mutate lock format clean
+.PHONY: help setup demo check test prove bench soak fuzz mutate lock format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -58,7 +58,14 @@ prove: $(VENV)/dev.stamp  ## the long proofs whole
 	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal --timeout 1800
 
 bench: $(VENV)/dev.stamp  ## measurements, each a ratio to a baseline of the same run
-	@for file in embedding webhook turn store; do $(PY) -m bench.$$file; done
+	@for file in embedding webhook turn store scope; do $(PY) -m bench.$$file; done
+
+soak: $(VENV)/dev.stamp  ## 2,000 conversations at once, a slow lane, a flood, and 200 kills over five channels
+	@$(PY) -m bench.load --conversations 2000
+	SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q --timeout 1800 tests/journeys/test_kills.py -k sweep
+
+fuzz: $(VENV)/dev.stamp  ## odd and hostile input at length: webhooks, sockets, RPC, texts
+	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q --timeout 1800 tests/faults tests/core tests/surfaces/test_rpc_odd.py
 
 mutate: $(VENV)/dev.stamp  ## mutation tests on the rules that guard permissions and evidence
 	@$(PY) -m tests.mutation
