@@ -83,7 +83,9 @@ def check(it: Scene, way: Way, expected: str) -> None:
         return
     assert final.parts == (expected,)
     assert SECRET not in "".join(it.chat.seen[it.seen_before :])
-    if final.turn_id in it.chat.previews:  # what shows the beginning of the draft now says the sentence
+    if (
+        final.turn_id in it.chat.previews
+    ):  # what shows the beginning of the draft now says the sentence
         assert it.chat.sent[-1][-1] is SendMethod.EDIT
 
 
