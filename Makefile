@@ -52,7 +52,7 @@ check: $(VENV)/dev.stamp  ## format, lint, imports, types
 
 test: check  ## check, and every test, the long proofs as a sample
 	@$(PY) -m gateway model install multilingual-e5-small --models .demo/models
-	$(VENV)/bin/pytest -q -n 2 --dist worksteal
+	$(VENV)/bin/pytest -q -n 3 --dist worksteal
 
 prove: $(VENV)/dev.stamp  ## the long proofs whole
 	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal --timeout 1800
