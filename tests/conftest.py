@@ -19,7 +19,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("SHUTTEN_PROVE") or not is_whole_suite:
         return
     seen: Counter[str] = Counter()
-    kept, left = [], []
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
     for item in items:
         every = next((n for folder, n in SAMPLED.items() if item.nodeid.startswith(folder)), 1)
         name = item.nodeid.partition("[")[0]
