@@ -100,7 +100,7 @@ class GatewayError(Exception):
     default_code = "internal"
 
     def __init__(self, detail: str = "", *, code: str | None = None, **params: str | int) -> None:
-        """`detail` is for the log; `params` fill the placeholders of the public sentence."""
+        """`detail` is for the log; `params` fill the braces of the public sentence."""
         super().__init__(detail or code or self.default_code)
         self.code = TABLE[code or self.default_code].code
         self.params = params

@@ -28,7 +28,7 @@ def text(key: str, language: str | None = None, /, **params: str | int) -> str:
 
 
 class _Params(dict[str, str | int]):
-    """Placeholders nobody filled stay readable instead of raising in an error path."""
+    """Names in braces that nobody filled stay readable instead of raising in an error path."""
 
     def __missing__(self, key: str) -> str:
         return "…"

@@ -22,7 +22,7 @@ def code_of(entropy: int) -> str:
 
 
 def shown(code: str) -> str:
-    """As people read it: XXXXX-XXXXX."""
+    """As people read it: two groups of five."""
     return f"{code[:5]}-{code[5:]}"
 
 

@@ -104,7 +104,7 @@ class _Reader:
             properties = cell.find(f"{W}tcPr")
             is_continued = properties is not None and _continues(properties)
             cells.append("" if is_continued else "\n".join(self._lines(cell)))
-            cells += [""] * (_span(properties) - 1)  # placeholders keep the columns
+            cells += [""] * (_span(properties) - 1)  # empty cells keep the columns
         return cells
 
     def _lines(self, container: Any) -> Sequence[str]:

@@ -186,10 +186,11 @@ def _hit(passage: Passage, found: Fused) -> Hit:
 
 
 async def _together(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Both side by side; what one of them raises comes out as itself, not in a group."""
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            first, second = tasks.create_task(one), tasks.create_task(other)
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from group
-    return first.result(), second.result()
+    """Both side by side; what one of them raises comes out as itself."""
+    # both are waited for, so that nothing runs on behind a failure
+    first, second = await asyncio.gather(one, other, return_exceptions=True)
+    if isinstance(first, BaseException):
+        raise first
+    if isinstance(second, BaseException):
+        raise second
+    return first, second

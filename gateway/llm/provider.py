@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
@@ -29,7 +30,7 @@ class GrowingDraft(Protocol):
     def draft(self) -> Draft: ...
 
 
-class Provider:
+class Provider(ABC):
     """One provider's client: sockets are shared by all of its models, made at first use.
 
     Nothing comes from the environment: neither a key nor an address nor a proxy. Each kind says
@@ -49,23 +50,23 @@ class Provider:
         self._users = 0
         self._is_retired = False
 
+    @abstractmethod
     def open_client(self, sdk: Any, http: Any) -> Any:
         """The SDK's asynchronous client over this HTTP client."""
-        raise NotImplementedError
 
+    @abstractmethod
     def request(
         self, model: str, messages: Sequence[ChatMessage], tools: Sequence[Tool]
     ) -> dict[str, Any]:
         """What the SDK is called with."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def open_stream(self, client: Any, request: dict[str, Any]) -> Any:
         """Send the request; the SDK's stream of events."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pieces(self) -> GrowingDraft:
         """An empty draft to put the events into."""
-        raise NotImplementedError
 
     @asynccontextmanager
     async def client(self, *, tries_again: bool) -> AsyncIterator[Any]:

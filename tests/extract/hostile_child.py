@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 from gateway.core.documents import Block
@@ -138,7 +137,7 @@ def pretend() -> None:
 
 FATAL: dict[str, Callable[[], object]] = {
     "spin": spin,
-    "sleep": lambda: time.sleep(60),
+    "sleep": lambda: threading.Event().wait(),
     "allocate": allocate,
     "print for ever": print_for_ever,
     "crash": lambda: ctypes.string_at(0),

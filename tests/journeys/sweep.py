@@ -145,7 +145,7 @@ class Sweep:
                 self.killed += 1
                 await self._start()
             await asyncio.wait(sending)
-            await self._settled()
+            await self._settled(session)
 
     def stop(self) -> None:
         with suppress(ProcessLookupError):
@@ -221,7 +221,7 @@ class Sweep:
         except (aiohttp.ClientError, OSError):
             return False
 
-    async def _settled(self) -> None:
+    async def _settled(self, session: aiohttp.ClientSession) -> None:
         expected = sum(len(texts) for texts in self.said.values())
         async with asyncio.timeout(300):
             while True:
@@ -231,7 +231,8 @@ class Sweep:
                 )
                 if counted == (expected, expected) and not unsent:
                     return
-                await asyncio.sleep(0.1)
+                async with session.get(f"{self.url}/news") as news:
+                    assert news.status == 200
 
     def rows(self, query: str) -> list[Any]:
         with sqlite3.connect(f"file:{self.home}/inbox.db?mode=ro", uri=True) as database:

@@ -89,9 +89,21 @@ async def serve(order: SweepOrder) -> None:
     chance = random.Random(os.getpid())
     async with durable(Path(order.home)) as half:
         clock = RealClock()
-        sending = replace(FAST_SENDING, first_pause_s=0.05, using=running.using, attempts=999)
+        news = asyncio.Event()
+        sending = replace(
+            FAST_SENDING,
+            first_pause_s=0.05,
+            using=running.using,
+            attempts=999,
+            checkpoint=lambda _: news.set(),
+        )
         lanes = replace(
-            FAST_LANES, lane_limit=999, reruns=999, turns_per_minute=9999, using=running.using
+            FAST_LANES,
+            lane_limit=999,
+            reruns=999,
+            turns_per_minute=9999,
+            using=running.using,
+            checkpoint=lambda _: news.set(),
         )
         half.sender = OutboxSender(half.outbox, half.inbox, running.outgoing, clock, sending)
         half.lanes = InboxLanes(half.inbox, half.sender, running.outgoing, clock, RealIds(), lanes)
@@ -108,7 +120,14 @@ async def serve(order: SweepOrder) -> None:
             reply = Reply(claimed.id, parts, "\n".join(parts))
             await half.sender.put(claimed.id, claimed.message, reply, channel)
 
+        async def tell(_request: web.Request) -> web.Response:
+            """Answer when a message or a call went a step on since the last time."""
+            await news.wait()
+            news.clear()
+            return web.Response()
+
         app = web.Application()
+        app.add_routes([web.get("/news", tell)])
         app.add_routes(Webhooks(running, half.lanes.accept, clock).routes())
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()

@@ -263,5 +263,7 @@ async def test_a_sweep_of_kills_over_five_channels_loses_and_doubles_nothing(
     assert (report.kills, report.messages) == (KILLS, MESSAGES)
     assert report.redelivered > 0
     assert (report.lost, report.twice, report.disordered, report.misplaced) == ([], [], [], [])
-    assert report.unknown + report.drafts_left <= report.kills
+    # a kill can catch one call without a key in each chat of LINE, Telegram and Slack, no more
+    assert report.unknown <= report.kills * CHATS * 3
+    assert report.drafts_left <= report.kills * CHATS  # Slack alone posts a draft without a key
     assert platforms.violations == []

@@ -24,10 +24,12 @@ class Gateway:
 
     stored: list[InboundMessage] = field(default_factory=list)
     may_store: asyncio.Event = field(default_factory=asyncio.Event)
+    is_storing: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def accept(self, messages: Sequence[InboundMessage]) -> None:
+        self.is_storing.set()
         await self.may_store.wait()
         self.news.set()
         if self.failures:
@@ -102,7 +104,8 @@ async def test_an_event_is_acknowledged_once_it_is_stored(slack: SlackSimulator)
         await here.ready()
         here.gateway.may_store.clear()
         await slack.push(slack.envelope(slack.event("hello")))
-        await asyncio.sleep(0.1)
+        await here.gateway.is_storing.wait()
+        await slack.echo()  # what was sent before it has arrived
         assert slack.acknowledged == []
         here.gateway.may_store.set()
         await slack.until(lambda: len(slack.acknowledged) == 1)

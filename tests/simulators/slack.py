@@ -107,6 +107,7 @@ class SlackSimulator:
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
     handshakes_refused: int = 0  # of the next ones
     acknowledged: list[str] = field(default_factory=list)
+    echoes: int = 0  # answers to our pings
     tickets: set[str] = field(default_factory=set)
     url: str = ""
     received: asyncio.Event = field(default_factory=asyncio.Event)
@@ -195,6 +196,12 @@ class SlackSimulator:
             for each in self.messages
             if each.channel == channel and each.thread == thread
         ]
+
+    async def echo(self) -> None:
+        """Until the newest socket answered: what was sent before by it has arrived."""
+        before = self.echoes
+        await self.sockets[-1].ping()
+        await self.until(lambda: self.echoes > before)
 
     async def until(self, is_so: Any, timeout_s: float = 20.0) -> None:
         """Wait for calls, sockets and acknowledgements until something is so."""
@@ -380,13 +387,18 @@ class SlackSimulator:
         if not is_good or self.handshakes_refused:
             self.handshakes_refused -= is_good
             return web.Response(status=408)
-        socket = web.WebSocketResponse()
+        socket = web.WebSocketResponse(autoping=False)
         await socket.prepare(request)
         await socket.send_str(json.dumps({"type": "hello", "num_connections": 1}))
         self.sockets.append(socket)
         self.received.set()
         async for message in socket:
-            if message.type is WSMsgType.TEXT:
+            if message.type is WSMsgType.PING:
+                await socket.pong(message.data)
+            elif message.type is WSMsgType.PONG:
+                self.echoes += 1
+                self.received.set()
+            elif message.type is WSMsgType.TEXT:
                 self.acknowledged.append(json.loads(message.data)["envelope_id"])
                 self.received.set()
         self.received.set()
