@@ -4,27 +4,18 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from channels.plain import PlainChannel
+from channels.framed import FramedChannel
 from channels.sealing import KEY_BYTES
-from channels.sockets import Frame, Hub
 from channels.webchat import parse, render
-from gateway.core.messages import (
-    Delivered,
-    InboundMessage,
-    Limits,
-    OutboundCall,
-    Refused,
-    SendMethod,
-    SendOutcome,
-)
+from gateway.core.messages import InboundMessage, Limits, OutboundCall
 from gateway.interfaces import Channel
 
 
-class WebChatChannel(PlainChannel):
+class WebChatChannel(FramedChannel):
     """Implements the Channel protocol of gateway/interfaces.py for our own page."""
 
     def __init__(self) -> None:
-        self.hub = Hub()
+        super().__init__()
         self._key = secrets.token_bytes(KEY_BYTES)
 
     @property
@@ -52,30 +43,13 @@ class WebChatChannel(PlainChannel):
         """SignatureError for what this gateway did not seal."""
         return parse.parse(headers, body, now, self._key)
 
-    def method(self, _call: OutboundCall, _now: datetime) -> SendMethod:
-        """A frame, which may be repeated: it carries the turn's id."""
-        return SendMethod.FRAME
+    def final_frame(self, call: OutboundCall) -> str:
+        """The finished answer with its citations."""
+        return render.final(call)
 
-    async def send(self, call: OutboundCall, _method: SendMethod) -> SendOutcome:
-        """Delivered also where nobody is connected: the turn is kept and read at the next time."""
-        try:
-            frame = Frame(render.final(call), turn_id=call.turn_id)
-        except ValueError as error:
-            return Refused(f"cannot be carried: {error}")
-        self.hub.publish(call.conversation.id, frame)
-        return Delivered()
-
-    async def show_typing(self, message: InboundMessage) -> None:
-        """The page shows by itself that it waits."""
-
-    async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
-        """A piece of the draft to whoever is connected."""
-        frame = Frame(render.delta(turn_id, text), is_final=False)
-        self.hub.publish(message.conversation.id, frame)
-
-    async def close(self) -> None:
-        """End every socket."""
-        self.hub.close()
+    def delta_frame(self, turn_id: str, text: str) -> str:
+        """A piece of a draft."""
+        return render.delta(turn_id, text)
 
 
 fits: type[Channel] = WebChatChannel

@@ -6,19 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from channels.plain import PlainChannel
+from channels.framed import FramedChannel
 from channels.sealing import KEY_BYTES
 from channels.widget import parse, render
-from channels.widget.client import Frame, Hub
-from gateway.core.messages import (
-    Delivered,
-    InboundMessage,
-    Limits,
-    OutboundCall,
-    Refused,
-    SendMethod,
-    SendOutcome,
-)
+from gateway.core.messages import InboundMessage, Limits, OutboundCall
 from gateway.core.visitors import Network, Place, Windows, networks
 from gateway.errors import ConfigError
 from gateway.interfaces import Channel
@@ -65,12 +56,12 @@ class WidgetSettings:
         return ConfigError(f"{path} {reason}", path=path, reason=reason)
 
 
-class WidgetChannel(PlainChannel):
+class WidgetChannel(FramedChannel):
     """Implements the Channel protocol of gateway/interfaces.py for visitors of a website."""
 
     def __init__(self, settings: WidgetSettings) -> None:
         self.settings = settings
-        self.hub = Hub()
+        super().__init__()
         self.by_visitor = Windows(settings.per_visitor_per_minute)
         self.by_address = Windows(settings.per_address_per_minute)
         self.openings = Windows(OPENINGS * settings.per_address_per_minute)
@@ -112,27 +103,13 @@ class WidgetChannel(PlainChannel):
         """SignatureError for what this gateway did not seal."""
         return parse.parse(headers, body, now, self._reading)
 
-    def method(self, _call: OutboundCall, _now: datetime) -> SendMethod:
-        """A frame, which may be repeated: it carries the turn's id."""
-        return SendMethod.FRAME
+    def final_frame(self, call: OutboundCall) -> str:
+        """The finished answer with its citations."""
+        return render.final(call)
 
-    async def send(self, call: OutboundCall, _method: SendMethod) -> SendOutcome:
-        """Delivered also where nobody is connected: the turn is kept and read at the next time."""
-        try:
-            frame = Frame(render.final(call), turn_id=call.turn_id)
-        except ValueError as error:
-            return Refused(f"cannot be carried: {error}")
-        self.hub.publish(call.conversation.id, frame)
-        return Delivered()
-
-    async def show_delta(self, message: InboundMessage, turn_id: str, text: str) -> None:
-        """A piece of the draft to whoever is connected."""
-        frame = Frame(render.delta(turn_id, text), is_final=False)
-        self.hub.publish(message.conversation.id, frame)
-
-    async def close(self) -> None:
-        """End every socket."""
-        self.hub.close()
+    def delta_frame(self, turn_id: str, text: str) -> str:
+        """A piece of a draft."""
+        return render.delta(turn_id, text)
 
 
 def _as_sent(origin: str) -> str:

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from tests.simulators.discord_gateway import Gateway
 from tests.simulators.openapi31 import OpenApi31
+from tests.simulators.serving import served
 
 OWN_SPEC = Path(__file__).parent.parent / "fixtures" / "discord" / "openapi.json"
 BOT_ID, PERSON_ID, OTHER_ID = "900000000000000001", "800000000000000001", "800000000000000002"
@@ -301,19 +302,14 @@ class DiscordSimulator:
         app.router.add_get("/gateway/", self.gateway.serve)
         app.router.add_get("/files/{name}", self._serve_file)
         app.router.add_route("*", "/api/v10/{path:.*}", self.serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}/api/v10"
-        self.gateway.url = f"ws://{host}:{port}/gateway/"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            await self.gateway.drop()
-            await runner.cleanup()
+        async with served(app) as place:
+            self.url = f"http://{place}/api/v10"
+            self.gateway.url = f"ws://{place}/gateway/"
+            try:
+                yield self
+            finally:
+                self._ended.set()
+                await self.gateway.drop()
         self.violations += self.gateway.violations
 
 

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 from aiohttp import web
 
 from tests.simulators.openapi import OpenApi
+from tests.simulators.serving import served
 
 OWN_SPEC = Path(__file__).parent.parent / "fixtures" / "line" / "messaging-api.yml"
 REPLY, PUSH, LOADING = (
@@ -289,17 +290,12 @@ class LineSimulator:
     async def running(self) -> AsyncIterator["LineSimulator"]:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self.serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            await runner.cleanup()
+        async with served(app) as place:
+            self.url = f"http://{place}"
+            try:
+                yield self
+            finally:
+                self._ended.set()
 
 
 def sign(secret: str, body: bytes) -> str:

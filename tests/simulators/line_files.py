@@ -13,6 +13,7 @@ from aiohttp import web
 
 from tests.simulators.line import OWN_SPEC
 from tests.simulators.openapi import OpenApi
+from tests.simulators.serving import served
 
 CONTENT = "/v2/bot/message/{messageId}/content"
 TRANSCODING = "/v2/bot/message/{messageId}/content/transcoding"
@@ -119,17 +120,12 @@ class LineFiles:
     async def running(self) -> AsyncIterator["LineFiles"]:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self.serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            await runner.cleanup()
+        async with served(app, shutdown_s=0.1) as place:
+            self.url = f"http://{place}"
+            try:
+                yield self
+            finally:
+                self._ended.set()
 
 
 def _transcoding(file: File) -> web.Response:

@@ -15,6 +15,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.simulators.serving import served
+
 FIELDS = {"session_id", "message_id", "turn_id", "text", "idempotency_key"}
 WINDOW_S = 300
 
@@ -137,17 +139,12 @@ class LiveChatSimulator:
     async def running(self) -> AsyncIterator["LiveChatSimulator"]:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self.serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}/replies"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            await runner.cleanup()
+        async with served(app) as place:
+            self.url = f"http://{place}/replies"
+            try:
+                yield self
+            finally:
+                self._ended.set()
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:

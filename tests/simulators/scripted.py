@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
+from tests.simulators.serving import served
+
 PIECE_CHARS = 2  # small enough to cut every mark
 Server = TypeVar("Server", bound="ScriptedServer")
 
@@ -168,13 +170,6 @@ async def running(server: Server) -> AsyncIterator[Server]:
     app = web.Application(client_max_size=8 * 1024 * 1024)
     app.router.add_post(server.PATH, server.answer)
     app.router.add_get(server.LIST_PATH, server.models)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    server.base_url = f"http://{host}:{port}{server.BASE}"
-    try:
+    async with served(app, shutdown_s=0.1) as place:
+        server.base_url = f"http://{place}{server.BASE}"
         yield server
-    finally:
-        await runner.cleanup()

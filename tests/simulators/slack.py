@@ -15,6 +15,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
+from tests.simulators.serving import served
 from tests.simulators.slack_spec import SlackSpec
 
 TEAM, BOT_USER, BOT, APP = "T0000TEAM", "U0000BOTX", "B0000BOTX", "A0000APPX"
@@ -413,19 +414,14 @@ class SlackSimulator:
         app.router.add_route("*", "/api/{method}", self.serve)
         app.router.add_get("/link/", self.serve_socket)
         app.router.add_get("/files/{path:.*}", self.serve_file)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", port)
-        await site.start()
-        host, number = runner.addresses[0][:2]
-        self.url = f"http://{host}:{number}"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            for socket in self.sockets:
-                await socket.close()
-            await runner.cleanup()
+        async with served(app, port=port) as place:
+            self.url = f"http://{place}"
+            try:
+                yield self
+            finally:
+                self._ended.set()
+                for socket in self.sockets:
+                    await socket.close()
 
 
 ODD_ANSWERS: dict[Fault | Error | None, tuple[bytes, str]] = {

@@ -15,6 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.simulators.serving import served
 from tests.simulators.telegram_api import TelegramApi
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
@@ -281,18 +282,13 @@ class TelegramSimulator:
         app = web.Application()
         app.router.add_post("/bot{token:[^/]+}/{method}", self.serve)
         app.router.add_get("/file/bot{token:[^/]+}/{path:.*}", self.serve_file)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            self._pushed.set()
-            await runner.cleanup()
+        async with served(app) as place:
+            self.url = f"http://{place}"
+            try:
+                yield self
+            finally:
+                self._ended.set()
+                self._pushed.set()
 
 
 def _error(
