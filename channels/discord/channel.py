@@ -72,7 +72,7 @@ class DiscordSettings:
 
 
 class DiscordChannel(PlainChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for Discord."""
+    """Implements the Channel protocol of gateway/interfaces for Discord."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class LineSettings:
 
 
 class LineChannel(PlainChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for LINE."""
+    """Implements the Channel protocol of gateway/interfaces for LINE."""
 
     def __init__(self, settings: LineSettings, outside: GuardedFetch | None = None) -> None:
         """`outside` fetches files that lie on other hosts."""

@@ -50,7 +50,7 @@ class OdooLiveChatSettings:
 
 
 class OdooLiveChatChannel(PlainChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for a website's live chat."""
+    """Implements the Channel protocol of gateway/interfaces for a website's live chat."""
 
     def __init__(
         self, settings: OdooLiveChatSettings, now_ns: Callable[[], int] = time.time_ns

@@ -77,7 +77,7 @@ class SlackSettings:
 
 
 class SlackChannel(PlainChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for Slack."""
+    """Implements the Channel protocol of gateway/interfaces for Slack."""
 
     def __init__(
         self,

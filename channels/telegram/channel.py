@@ -91,7 +91,7 @@ class Pauses:
 
 
 class TelegramChannel(PlainChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for Telegram."""
+    """Implements the Channel protocol of gateway/interfaces for Telegram."""
 
     def __init__(
         self,

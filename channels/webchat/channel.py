@@ -12,7 +12,7 @@ from gateway.interfaces import Channel
 
 
 class WebChatChannel(FramedChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for our own page."""
+    """Implements the Channel protocol of gateway/interfaces for our own page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -57,7 +57,7 @@ class WidgetSettings:
 
 
 class WidgetChannel(FramedChannel):
-    """Implements the Channel protocol of gateway/interfaces.py for visitors of a website."""
+    """Implements the Channel protocol of gateway/interfaces for visitors of a website."""
 
     def __init__(self, settings: WidgetSettings) -> None:
         self.settings = settings

@@ -1,0 +1,116 @@
+"""Passages, their words and their vectors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.core.audit import AccessEntry
+from gateway.core.documents import NewRevision
+from gateway.core.passages import NoVectors, Passage, SearchResult
+from gateway.core.scope import Scope
+from gateway.interfaces.common import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalHits:
+    """Passages by bm25 (higher is better) and the document frequencies behind it."""
+
+    hits: tuple[tuple[int, float], ...]
+    passages_total: int
+    document_frequency: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageVectors:
+    """All vectors of one passage (the passage and its pieces), float32, shape (k, d)."""
+
+    passage_id: int
+    collection_id: str
+    script: str  # of the passage: "zh" | "ja" | "en", for centring per language
+    vectors: Vector
+
+
+class PassageIndex(Protocol):
+    """Text and lexical index. Every read of text takes a Scope, applied inside the query."""
+
+    async def replace(self, revision: NewRevision) -> bool:
+        """Swap a source's revision in one transaction; unchanged passages keep their vectors.
+        False when the source is gone.
+        """
+        ...
+
+    async def lexical(
+        self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
+    ) -> LexicalHits:
+        """OR of index terms (core/matching.py), every phrase required; ties by passage id."""
+        ...
+
+    async def load(self, scope: Scope, passage_ids: Sequence[int]) -> Sequence[Passage]:
+        """Those that exist, in a current revision, within the scope; in the order asked."""
+        ...
+
+    async def around(self, scope: Scope, passage_id: int, context: int) -> Sequence[Passage]:
+        """The passage with up to `context` neighbours each side, in reading order."""
+        ...
+
+    async def searchable(self, scope: Scope, model_key: str) -> tuple[int, int]:
+        """Passages in the scope, and how many of them have vectors of this model."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors on disk; numpy blocks in memory are built from it and follow `changes`."""
+
+    async def without_vectors(
+        self, model_key: str, source_id: str | None, limit: int
+    ) -> Sequence[Passage]:
+        """Passages of current revisions that still need vectors; ingestion only."""
+        ...
+
+    async def put(self, model_key: str, rows: Sequence[PassageVectors]) -> int:
+        """Write those whose passage still exists; how many."""
+        ...
+
+    async def changes(
+        self, model_key: str, since: int
+    ) -> tuple[int, Sequence[PassageVectors], Sequence[int]]:
+        """(new mark, rows put after `since`, passage ids gone after `since`)."""
+        ...
+
+    async def remove_model(self, model_key: str) -> int: ...
+
+
+class Encoder(Protocol):
+    """Turns text into unit vectors, outside the event loop's process."""
+
+    @property
+    def model_key(self) -> str:
+        """Model, revision, prefix and pooling in one string."""
+        ...
+
+    async def unavailable(self) -> NoVectors | None:
+        """Why it cannot be used now, or None."""
+        ...
+
+    async def embed_query(self, text: str) -> Vector:
+        """Shape (d,). Goes before any passage that waits. Raises ModelError."""
+        ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """For each text its unit vector, shape (d,); over-long texts are averaged over windows."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Retriever(Protocol):
+    """Search and reading within a scope; writes the access log itself."""
+
+    async def search(
+        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
+    ) -> SearchResult: ...
+    async def around(
+        self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
+    ) -> Sequence[Passage]:
+        """NotFoundError for absent and forbidden alike."""
+        ...
