@@ -7,6 +7,14 @@ LONGEST_HOLD_S = 86_400.0  # whatever a platform says; the number may be a mista
 MOST_CHATS = 10_000  # remembered; the least recently used are forgotten first
 
 
+def retry_after_s(told: str | None) -> float | None:
+    """A Retry-After header in seconds; its date form is rare and counts as not given."""
+    try:
+        return min(max(0.0, float(told)), LONGEST_HOLD_S) if told is not None else None
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """What a platform allows. A chat gains one call every `per_chat_s`, up to `burst` at once."""

@@ -1,8 +1,10 @@
-"""Pure text helpers that the channels share: UTF-16 slices and text that every platform takes."""
+"""Pure text helpers that the channels share: UTF-16 slices, text that every platform takes."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from gateway.core.messages import Limits, OutboundCall
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -54,3 +56,14 @@ def header(headers: Mapping[str, str], name: str) -> str:
     if value is None:
         value = next((found for key, found in headers.items() if key.lower() == name), "")
     return value
+
+
+def whole_text(call: OutboundCall, limits: Limits) -> str:
+    """The answer as a page shows it, in full where it fits; ValueError where it does not."""
+    if len(call.parts) != limits.parts_per_call:
+        raise ValueError(f"{len(call.parts)} parts in a call")
+    [part] = call.parts
+    if not part.strip() or len(part) > limits.part_units:
+        raise ValueError(f"a part of {len(part)} characters")
+    text: str = (call.extra or {}).get("text", part)
+    return text if len(text) <= limits.part_units else part

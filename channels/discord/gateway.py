@@ -18,6 +18,7 @@ from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.http import HTTPClient, Ratelimit, Route
 
 from channels.discord.client import Ended, Hold, Take, Trouble
+from channels.pacing import retry_after_s
 from gateway.errors import GatewayError
 
 OPEN_TIMEOUT_S = 60.0  # of the socket, from its address to IDENTIFY
@@ -218,7 +219,4 @@ class Connection(discord.Client):
 
 
 def _seconds(response: aiohttp.ClientResponse, header: str) -> float:
-    try:
-        return max(0.0, float(response.headers.get(header, "")))
-    except ValueError:
-        return 0.0
+    return retry_after_s(response.headers.get(header)) or 0.0

@@ -10,6 +10,7 @@ import aiohttp
 import structlog
 
 from channels.line.render import LOADING_SECONDS
+from channels.pacing import retry_after_s
 from gateway.core.messages import (
     Delivered,
     OutcomeUnknown,
@@ -259,7 +260,7 @@ def _refusal(
         case 429 if "monthly limit" in said:
             outcome = Refused("monthly quota used up")
         case 429:
-            outcome = RetryLater(_seconds(headers.get("Retry-After")), "rate limit")
+            outcome = RetryLater(retry_after_s(headers.get("Retry-After")), "rate limit")
         case 400 if "invalid reply token" in said:
             outcome = TryOtherMethod("reply token expired or used")
         case _ if 400 <= status < 500:
@@ -267,11 +268,3 @@ def _refusal(
         case _:
             outcome = failed(f"status {status}")
     return outcome
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; its date form is rare and counts as not given."""
-    try:
-        return max(0.0, float(retry_after)) if retry_after is not None else None
-    except ValueError:
-        return None

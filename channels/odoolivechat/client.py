@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import aiohttp
 
+from channels.pacing import retry_after_s
 from gateway.core.messages import Delivered, Refused, RetryLater, SendOutcome
 
 CONNECT_TIMEOUT_S = 5.0
@@ -63,13 +64,5 @@ def _outcome(status: int, retry_after: str | None) -> SendOutcome:
         return Delivered()
     if status in LATER or status >= 500:
         reason = "rate limit" if status == 429 else f"status {status}"
-        return RetryLater(_seconds(retry_after), reason)
+        return RetryLater(retry_after_s(retry_after), reason)
     return Refused(f"status {status}")  # redirects too: a signed body goes nowhere else
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; its date form is rare and counts as not given."""
-    try:
-        return max(0.0, float(retry_after)) if retry_after is not None else None
-    except ValueError:
-        return None

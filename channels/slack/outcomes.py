@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from channels.pacing import retry_after_s
 from gateway.core.messages import (
     Delivered,
     OutcomeUnknown,
@@ -62,7 +63,7 @@ class Answer:
         return cls(
             error="ratelimited" if status == 429 else error,
             headers=headers,
-            retry_after_s=_seconds(headers.get("Retry-After")),
+            retry_after_s=retry_after_s(headers.get("Retry-After")),
             is_unanswered=status in GATEWAYS,
             is_vague=not is_refused or said in DOUBTFUL,
         )
@@ -103,11 +104,3 @@ def is_stuck(answer: Answer) -> bool:
 def _ids(answer: Answer) -> tuple[str, ...]:
     ts = answer.data.get("ts")
     return (ts,) if isinstance(ts, str) else ()
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; its date form is rare and counts as not given."""
-    try:
-        return max(0.0, float(retry_after)) if retry_after is not None else None
-    except ValueError:
-        return None

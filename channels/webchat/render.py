@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from channels.text import clean
+from channels.text import clean, whole_text
 from gateway.core.messages import CitationView, Limits, OutboundCall, Unit
 
 LIMITS = Limits(
@@ -43,15 +43,7 @@ def error(code: str, message: str) -> str:
 
 def final(call: OutboundCall) -> str:
     """The final frame of a reply; ValueError where it cannot be carried."""
-    if len(call.parts) != LIMITS.parts_per_call:
-        raise ValueError(f"{len(call.parts)} parts in a call")
-    [part] = call.parts
-    if not part.strip() or len(part) > LIMITS.part_units:
-        raise ValueError(f"a part of {len(part)} characters")
-    extra = call.extra or {}
-    text = extra.get("text", part)
-    whole = text if len(text) <= LIMITS.part_units else part
-    return done(call.turn_id, whole, extra.get("citations", ()))
+    return done(call.turn_id, whole_text(call, LIMITS), (call.extra or {}).get("citations", ()))
 
 
 def _frame(values: Mapping[str, Any]) -> str:
