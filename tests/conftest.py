@@ -24,7 +24,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         every = next((n for folder, n in SAMPLED.items() if item.nodeid.startswith(folder)), 1)
         name = item.nodeid.partition("[")[0]
-        (left if seen[name] % every else kept).append(item)
+        at = seen[name]  # shifted by one each row, else a column of that width is always the same
+        (left if (at + at // every) % every else kept).append(item)
         seen[name] += 1
     config.hook.pytest_deselected(items=left)
     items[:] = kept
