@@ -16,7 +16,6 @@ from gateway.config import Config, section, wrong
 from gateway.core.asking import is_blank
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError
-from gateway.interfaces import Channel
 from gateway.llm.settings import ProviderSettings, checked
 
 log = structlog.get_logger()
@@ -72,11 +71,6 @@ def read_channels(config: Config, run: Path | None = None) -> dict[Key, Configur
                 kept["session_file"] = run / f"{platform}-{quote(name, safe='')}.json"
             found[platform, name] = Configured(settings, partial(channel_class, settings, **kept))
     return found
-
-
-def build_channels(config: Config) -> dict[Key, Channel]:
-    """One channel an account of a platform; ConfigError names a wrong key."""
-    return {key: each.build() for key, each in read_channels(config).items()}
 
 
 def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSettings]:

@@ -82,13 +82,13 @@ class Dispatcher:
 
     async def _obey(self, claimed: Claimed, channel: Channel, command: Command) -> str | None:
         message = claimed.message
-        account = (await self.scopes.audience(message)).account
+        audience = await self.scopes.audience(message)
         default = command.language or self.language
-        language = reply_language(account, message.language, "", default)
+        language = reply_language(audience.account, message.language, "", default)
         if command.kind is CommandKind.LINK:
             if command.argument and message.account_id is None:
                 return await self._redeem(claimed, command.argument, language)
-            return await self._how_to_link(message, channel, language)
+            return await self._how_to_link(message, channel, language, audience.kind)
         handler = self.handlers.get(command.kind)
         if handler is not None:
             await self._keep(claimed, channel)
@@ -103,13 +103,15 @@ class Dispatcher:
         ending = tail(message.sender.id) if message.sender is not None else ""
         return text(f"links.{outcome.value}", language, tail=ending)
 
-    async def _how_to_link(self, message: InboundMessage, channel: Channel, language: str) -> str:
+    async def _how_to_link(
+        self, message: InboundMessage, channel: Channel, language: str, kind: AudienceKind
+    ) -> str:
         sender = message.sender
         if message.account_id is not None:
             key, url = "links.web_chat", None
         elif sender is None or not message.conversation.is_direct or message.is_visitor:
             key, url = "links.not_direct", None
-        elif (await self.scopes.audience(message)).kind is AudienceKind.LINKED:
+        elif kind is AudienceKind.LINKED:
             key, url = "links.linked", None
         elif (url := await self._own_flow(sender, channel)) is not None:
             key = "links.open_page"

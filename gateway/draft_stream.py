@@ -10,6 +10,7 @@ from gateway.core.turns import PresentedPassage
 from gateway.core.urls import defang
 from gateway.errors import ChannelError
 from gateway.interfaces import Clock, Generation, OnDelta
+from gateway.onlookers import never_told
 
 log = structlog.get_logger()
 CHECKED_EVERY_S = 1.0
@@ -21,17 +22,7 @@ _MAY_BE_LINK = re.compile(  # an ASCII word still being written, or what goes on
 )
 
 
-def _always_new() -> int:
-    """No generation is known: what was looked at holds for a second."""
-    return 0
-
-
 StillReadable = Callable[[Sequence[PresentedPassage]], Awaitable[bool]]
-
-
-def _never_told() -> int:
-    """No generation is known: what was looked at holds for a second."""
-    return 0
 
 
 class DraftStream:
@@ -47,7 +38,7 @@ class DraftStream:
         show: OnDelta | None,
         is_readable: StillReadable,
         clock: Clock,
-        generation: Generation = _never_told,
+        generation: Generation = never_told,
     ) -> None:
         self._show = show
         self._is_readable = is_readable

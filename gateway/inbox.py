@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -19,23 +18,18 @@ from gateway.errors import GatewayError, StoreError, UpstreamError
 from gateway.gate import Urgency
 from gateway.interfaces import Channel, Claimed, Clock, Ids, Inbox, Meter, Replies
 from gateway.metering import SILENT
+from gateway.onlookers import Checkpoint, Using, not_counted, unwatched
 
 log = structlog.get_logger()
 
 Channels = Mapping[tuple[str, str], Channel]  # (platform, account name) -> channel
 RunTurn = Callable[[Claimed, Channel], Awaitable[None]]  # ends with Replies.put, or raises
-Checkpoint = Callable[[str], None]  # told of each state change of a message, by name
 LanguageOf = Callable[[InboundMessage], Awaitable[str | None]]
 OnNotice = Callable[[InboundMessage], Awaitable[None]]
 Note = Callable[[InboundMessage], None]
-Using = Callable[[Channel], AbstractContextManager[None]]
 COUNTED = {"new": "received", "duplicate": "deduplicated", "busy": "busy"}
 CLAIM_PATIENCE_S = 0.1  # before turns are begun while events are still being stored
 MOST_AT_ONCE = 32  # rows of one claim: the writer is soon free again for what comes in
-
-
-def _unwatched(_: str) -> None:
-    """No one looks at the state changes."""
 
 
 async def _log_notice(message: InboundMessage) -> None:
@@ -46,11 +40,6 @@ async def _log_notice(message: InboundMessage) -> None:
 
 def _no_note(_: InboundMessage) -> None:
     """Files are not kept."""
-
-
-def _not_counted(_: Channel) -> AbstractContextManager[None]:
-    """Channels stay as they are."""
-    return nullcontext()
 
 
 async def _language_of_text(message: InboundMessage) -> str | None:
@@ -76,9 +65,9 @@ class LaneOptions:
     language_of: LanguageOf = _language_of_text  # for the busy sentence and the apology
     on_notice: OnNotice = _log_notice  # before the platform hears 200
     note: Note = _no_note  # every message with files, addressed to us or not
-    using: Using = _not_counted  # holds a channel open while a turn runs on it
+    using: Using = not_counted  # holds a channel open while a turn runs on it
     urgency: Urgency | None = None  # told while events are stored; None: nobody else asks
-    checkpoint: Checkpoint = _unwatched
+    checkpoint: Checkpoint = unwatched
     meter: Meter = SILENT
 
 

@@ -88,7 +88,12 @@ class OutboxSender:
             self._owed.setdefault(lane, set()).update(call.id for call in calls)
             self._checked_at.update((call.id, reply.checked_at) for call in calls)
         self._checkpoint("answering")
-        await self._inbox.answered(turn_id, calls, now)
+        try:
+            await self._inbox.answered(turn_id, calls, now)
+        except GatewayError:
+            for call in calls:  # not written; a further try may owe others
+                self._settled(call)
+            raise
         self._checkpoint("answered")
         self._wake.set()
 

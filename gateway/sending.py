@@ -1,35 +1,19 @@
 """How calls are sent: how hard each is tried, and who is asked or told on the way."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from gateway.core.messages import OutboundCall
-from gateway.interfaces import Channel, Generation, Meter
+from gateway.interfaces import Generation, Meter
 from gateway.metering import SILENT
+from gateway.onlookers import Checkpoint, Using, never_told, not_counted, unwatched
 
-Checkpoint = Callable[[str], None]  # told of each state change of a call, by name
 Recheck = Callable[[OutboundCall], Awaitable[OutboundCall | None]]
-Using = Callable[[Channel], AbstractContextManager[None]]
-
-
-def _unwatched(_: str) -> None:
-    """No one looks at the state changes."""
 
 
 async def _as_it_is(call: OutboundCall) -> OutboundCall:
     """What was decided holds."""
     return call
-
-
-def _not_counted(_: Channel) -> AbstractContextManager[None]:
-    """Channels stay as they are."""
-    return nullcontext()
-
-
-def _never_told() -> int:
-    """No generation is known: age alone decides whether a call is looked at again."""
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +32,8 @@ class SendingOptions:
     longest_pause_s: float = 300.0
     call_timeout_s: float = 60.0  # above every client's own deadline; a hang is then in doubt
     poll_s: float = 15.0  # rows nobody told us of: postponed by an earlier process
-    using: Using = _not_counted  # holds a channel open while a call goes out through it
+    using: Using = not_counted  # holds a channel open while a call goes out through it
     recheck: Recheck = _as_it_is  # of calls that waited; None: they may not go any more
-    generation: Generation = _never_told
-    checkpoint: Checkpoint = _unwatched
+    generation: Generation = never_told
+    checkpoint: Checkpoint = unwatched
     meter: Meter = SILENT

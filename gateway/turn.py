@@ -38,6 +38,7 @@ from gateway.interfaces import (
     Turns,
 )
 from gateway.metering import SILENT, timed
+from gateway.onlookers import never_told
 from gateway.reading import Reading, TurnReader
 from gateway.showing import Owes, Showing, Shown, not_kept, nothing_owed
 from gateway.tool_loop import Talk, ToolLoop
@@ -110,7 +111,7 @@ class TurnRunner:
     settings: TurnSettings = TurnSettings()
     shown: Shown = not_kept
     owes: Owes = nothing_owed
-    generation: Generation = lambda: 0  # none is known: what was looked at holds for a second
+    generation: Generation = never_told
     meter: Meter = SILENT
     beginning: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
     calm: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))

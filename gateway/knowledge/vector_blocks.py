@@ -12,7 +12,6 @@ from gateway.interfaces import Vector
 FIRST_CAPACITY = 1024
 COMPACT_AT = 0.25  # share of dead passages that is worth copying the rest
 GONE = -1  # in the place of a passage id
-NO_SCORE = np.float32(-2.0)  # below every cosine
 
 Array = TypeVar("Array", Vector, NDArray[np.int64])
 

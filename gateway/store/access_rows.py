@@ -5,7 +5,6 @@ from sqlalchemy import (
     Connection,
     bindparam,
     delete,
-    func,
     insert,
     not_,
     or_,
@@ -92,7 +91,6 @@ DROP_UNUSED_SCOPES = Statement(
     )
 )
 KEY = Statement(select(home_keys.c.value).where(home_keys.c.name == bindparam("which")))
-COUNT = Statement(select(func.count()).select_from(access_log))
 
 
 def put_entry(connection: Connection, entry: AccessEntry) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app_channels import build_channels
+from gateway.app_channels import read_channels
 from gateway.config import load
 from gateway.errors import ConfigError
 
@@ -19,7 +19,7 @@ def accounts(folder: Path, *tables: tuple[str, str]) -> set[tuple[str, str]]:
     """(platform.name, settings) of each table, as the program would take them."""
     path = folder / "config.toml"
     path.write_text("\n".join(f"[channels.{name}]\n{rest}" for name, rest in tables), "utf-8")
-    return set(build_channels(load(path)))
+    return set({key: each.build() for key, each in read_channels(load(path)).items()})
 
 
 def refused(folder: Path, *tables: tuple[str, str]) -> str:

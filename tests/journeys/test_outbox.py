@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -329,3 +329,39 @@ async def test_an_outcome_that_cannot_be_written_is_not_a_second_send(tmp_path: 
             assert await world.settled() == ["sent"]
     assert len(channel.sent) == 1
     assert disk.refusals == 0
+
+
+class FullInbox:
+    """An inbox in which no turn can be ended once, as by a full disk."""
+
+    def __init__(self, world: Durable) -> None:
+        inbox = world.inbox
+        self.put, self.claim, self.release = inbox.put, inbox.claim, inbox.release
+        self.recover, self.shown, self.renew = inbox.recover, inbox.shown, inbox.renew
+        self.retract, self.purge = inbox.retract, inbox.purge
+        self._answered = inbox.answered
+        self.is_full = True
+
+    async def answered(self, row_id: str, calls: Sequence[OutboundCall], now: datetime) -> None:
+        if self.is_full:
+            self.is_full = False
+            raise StoreError(code="store_full")
+        await self._answered(row_id, calls, now)
+
+
+async def test_a_reply_that_could_not_be_written_is_not_owed_for_ever(tmp_path: Path) -> None:
+    channel = FakeChannel(REPLY, parts_per_call=1)
+    lane = said("q", 1).conversation.lane
+    async with durable(tmp_path, channel) as world:
+        inbox = FullInbox(world)
+        channels = {("fake", "main"): channel}
+        world.sender = OutboxSender(world.outbox, inbox, channels, RealClock(), FAST_SENDING)
+        await world.inbox.put([("row", said("q", 1))], 20)
+        with pytest.raises(StoreError):
+            await world.sender.put("row", said("q", 1), Reply("row", ("1", "2"), ""))
+        assert not world.sender.owes(lane)
+        await world.sender.put("row", said("q", 1), Reply("row", ("sorry",), ""))
+        assert world.sender.owes(lane)
+        async with world.running():
+            assert await world.settled() == ["sent"]
+            await until(lambda: not world.sender.owes(lane))
