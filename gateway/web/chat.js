@@ -44,6 +44,7 @@ export class Chat {
   async open(conversationId) {
     this.close();
     this.waiting = [];
+    this.isAskedEarly = false;
     this.newest = null;
     this.update();
     this.conversationId = conversationId;
@@ -60,6 +61,7 @@ export class Chat {
       onSignedOut: this.onSignedOut,
     });
     this.input.focus();
+    if (this.isAskedEarly) this.ask();
   }
 
   close() {
@@ -69,11 +71,13 @@ export class Chat {
 
   async restore() {
     const conversation_id = this.conversationId;
+    const cited = rpc("knowledge.citations.for_session", { conversation_id }).catch((error) => {
+      if (conversation_id === this.conversationId) this.say(error.message);
+      return []; // without the library, what was said is still there to read
+    });
     try {
-      const [turns, citations] = await Promise.all([
-        rpc("chat.history", { conversation_id }),
-        rpc("knowledge.citations.for_session", { conversation_id }),
-      ]);
+      const turns = await rpc("chat.history", { conversation_id });
+      const citations = await cited;
       if (conversation_id !== this.conversationId) return;
       this.newest = turns.at(-1)?.turn_id ?? null;
       this.turns.clear();
@@ -95,7 +99,11 @@ export class Chat {
 
   ask() {
     const text = this.input.value.trim();
-    if (!text || this.waiting.length || !this.hasAgent || !this.socket) return;
+    if (!text || this.waiting.length || !this.hasAgent) return;
+    if (!this.socket) {
+      this.isAskedEarly = true; // the history is still coming: asked as soon as it is here
+      return;
+    }
     this.log.querySelector(".welcome")?.remove();
     this.say("");
     this.question(text);

@@ -1,11 +1,12 @@
 """The page as a person meets it: sign in, ask, open a source, add a document."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, FilePayload, Page, expect
+from playwright.async_api import Browser, FilePayload, Page, Route, expect
 
 from tests.surfaces.serving import World, operate, serving
 
@@ -79,6 +80,29 @@ async def test_ask_see_the_mark_open_the_passage(
         await expect(page.locator(".sources")).to_contain_text("員工手冊.docx")
         await page.get_by_role("button", name="登出").click()
         await expect(page.locator("#login")).to_be_visible()
+
+
+async def test_a_question_asked_before_the_history_is_here_is_not_lost(
+    browser: Browser, template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, page_of(world, browser) as page:
+        asked, is_here = asyncio.Event(), asyncio.Event()
+
+        async def late(route: Route) -> None:
+            if "chat.history" in (route.request.post_data or ""):
+                asked.set()
+                await is_here.wait()
+            await route.continue_()
+
+        await page.route("**/rpc", late)
+        await sign_in(page, world, "member")
+        await asked.wait()
+        await page.fill("textarea", ASK)
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".answer")).to_have_count(0)
+        is_here.set()
+        await expect(page.locator(".answer .body")).to_contain_text("滿一年者七日")
+        await expect(page.locator(".question")).to_have_count(1)
 
 
 async def test_a_deleted_source_is_marked_and_cannot_be_opened(

@@ -59,6 +59,11 @@ async def buggy() -> None:
     raise KeyError("chat")
 
 
+def nothing_goes_on() -> bool:
+    """No task is left that could type once more."""
+    return asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_typing_is_kept_up_and_ends_before_the_reply() -> None:
     chat = Chat()
 
@@ -67,16 +72,16 @@ async def test_typing_is_kept_up_and_ends_before_the_reply() -> None:
         return "done"
 
     assert await Showing(chat, CLAIMED).during(answer) == "done"
-    typed = chat.typed
-    await asyncio.sleep(0.05)
-    assert chat.typed == typed
+    assert nothing_goes_on()
 
 
 async def test_where_once_is_enough_typing_is_shown_once() -> None:
     chat = Chat(every_s=0.0)
 
     async def answer(_: OnDelta) -> None:
-        await asyncio.sleep(0.05)
+        await chat.wait_for(lambda: chat.typed == 1)
+        for _round in range(20):  # of the loop: without a pause each could type once more
+            await asyncio.sleep(0)
 
     await Showing(chat, CLAIMED).during(answer)
     assert chat.typed == 1
@@ -106,23 +111,22 @@ async def test_typing_ends_when_the_turn_raises() -> None:
 
     with pytest.raises(LanguageModelError):
         await Showing(chat, CLAIMED).during(answer)
-    typed = chat.typed
-    await asyncio.sleep(0.05)
-    assert chat.typed == typed
+    assert nothing_goes_on()
 
 
 async def test_typing_ends_when_the_turn_is_cut_off() -> None:
     chat = Chat()
 
-    async def answer(_: OnDelta) -> None:
-        await asyncio.Event().wait()
-
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(None) as limit:
+
+            async def answer(_: OnDelta) -> None:
+                await chat.wait_for(lambda: chat.typed >= 2)
+                limit.reschedule(asyncio.get_running_loop().time())
+                await asyncio.Event().wait()
+
             await Showing(chat, CLAIMED).during(answer)
-    typed = chat.typed
-    await asyncio.sleep(0.05)
-    assert chat.typed == typed > 1
+    assert nothing_goes_on()
 
 
 async def test_a_slow_platform_gets_larger_pieces_and_the_model_does_not_wait() -> None:

@@ -1,6 +1,8 @@
 """Whether we live, can work, and what we count: for operators, in figures without names."""
 
 import re
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from channels.plain import PlainChannel
 from gateway.core.messages import ChannelState, LinkState, SendMethod
 from gateway.surfaces.meter import FIGURES, PREFIX, LoopLag, PrometheusMeter
+from tests.fakes.channels import said
 from tests.fakes.wound_clock import WoundClock
 from tests.simulators.line import LineSimulator
 from tests.surfaces.serving import Person, World, answer, serving
@@ -110,9 +113,17 @@ async def test_waiting_messages_are_counted_with_the_age_of_the_oldest(
     template: Path, home: Path
 ) -> None:
     async with serving(template, home) as world, world.nobody() as person:
+        before = await figures(world, person)
+        asked = [said("one", 1), said("two", 2), said("other", 3, "c2")]
+        for n, age_s in enumerate((50, 0, 900)):  # put behind the lanes' back, so they stay there
+            received = world.app.clock.now() - timedelta(seconds=age_s)
+            message = replace(asked[n], received_at=received)
+            await world.app.store.inbox.put([(f"t{n}", message)], 20)
         text = await figures(world, person)
-    assert figure(text, "lanes", kind="waiting") is None  # nothing waits
-    assert figure(text, "messages", kind="running") is None
+    assert figure(before, "lanes", kind="waiting") is None  # nothing waits
+    assert figure(before, "messages", kind="running") is None
+    assert figure(text, "lanes", kind="waiting") == 2
+    assert figure(text, "messages", kind="waiting") == 3
 
 
 def test_the_lag_of_all_but_one_in_a_hundred_is_told() -> None:
