@@ -117,7 +117,7 @@ async def test_typing_ends_when_the_turn_raises() -> None:
 async def test_typing_ends_when_the_turn_is_cut_off() -> None:
     chat = Chat()
 
-    with pytest.raises(TimeoutError):
+    async def cut_off() -> None:
         async with asyncio.timeout(None) as limit:
 
             async def answer(_: OnDelta) -> None:
@@ -126,6 +126,9 @@ async def test_typing_ends_when_the_turn_is_cut_off() -> None:
                 await asyncio.Event().wait()
 
             await Showing(chat, CLAIMED).during(answer)
+
+    with pytest.raises(TimeoutError):
+        await cut_off()
     assert nothing_goes_on()
 
 
