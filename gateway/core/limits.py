@@ -21,6 +21,7 @@ class KnowledgeLimits:
     extract_timeout_secs: int = 180
     extract_memory_mb: int = 2048
     extract_when_unavailable: str = "refuse"  # or "run_unsandboxed"
+    index_hidden: bool = False  # sheets, rows and slides that their author hid
 
     @property
     def may_run_unsandboxed(self) -> bool:

@@ -5,6 +5,7 @@ import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,11 +14,12 @@ import msgspec
 from gateway.errors import ExtractionError
 from gateway.extract import sandbox
 from gateway.extract.formats import read_document
-from gateway.extract.reading import Document
+from gateway.extract.reading import Document, ReadOptions
 from gateway.extract.warm import warm_up
 from gateway.extract.wire import (
     Answer,
     Begun,
+    Progress,
     Read,
     Refused,
     Request,
@@ -33,7 +35,8 @@ MESSAGE_BYTES = 65_536
 STOP = b"stop"
 CHUNK_BYTES = 1 << 20
 
-ReadDocument = Callable[[bytes, str, int], Document]  # (bytes, name, greatest number of characters)
+ReadDocument = Callable[[bytes, str, ReadOptions], Document]  # (bytes, name, options)
+PROGRESS_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +146,29 @@ def _read_in_child(job: Job, read: ReadDocument, parent: int) -> None:
 
 def _answer(job: Job, read: ReadDocument) -> Answer:
     try:
-        document = read(_all_of(job.file), job.request.name, job.request.max_chars)
-        return _wire(document)
+        return _wire(read(_all_of(job.file), job.request.name, _options(job)))
     except ExtractionError as error:
         return Refused(error.code)
     except (MemoryError, RecursionError):
         return Refused("extract_oom")
 
 
+def _options(job: Job) -> ReadOptions:
+    request = job.request
+    told_at = time.monotonic()
+
+    def tell(done: int, of: int) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= PROGRESS_EVERY_S:
+            told_at = time.monotonic()
+            _write(job.answer, frame(Progress(done, of)))
+
+    return ReadOptions(request.max_chars, request.charset, request.include_hidden, tell)
+
+
 def _wire(document: Document) -> Read:
     headers: dict[str, int] = {}
+    sheets: dict[str, int] = {}
     blocks = tuple(
         WireBlock(
             text=block.text,
@@ -160,12 +176,26 @@ def _wire(document: Document) -> Read:
             page=block.locator.page or 0,
             row=block.locator.row or 0,
             is_row=block.is_row,
-            header=headers.setdefault(block.header, len(headers) + 1) if block.header else 0,
+            header=_number(headers, block.header),
+            slide=block.locator.slide or 0,
+            sheet=_number(sheets, block.locator.sheet),
         )
         for block in document.blocks
     )
-    warnings = tuple(WireWarning(warning.code, warning.pages) for warning in document.warnings)
-    return Read(blocks, tuple(headers), document.media_type, warnings, document.pages)
+    warnings = tuple(WireWarning(each.code, each.pages, each.detail) for each in document.warnings)
+    return Read(
+        blocks=blocks,
+        headers=tuple(headers),
+        media_type=document.media_type,
+        warnings=warnings,
+        pages=document.pages,
+        sheets=tuple(sheets),
+        title=document.title,
+    )
+
+
+def _number(seen: dict[str, int], text: str | None) -> int:
+    return seen.setdefault(text, len(seen) + 1) if text else 0
 
 
 def _all_of(file: int) -> bytes:

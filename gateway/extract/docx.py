@@ -15,7 +15,7 @@ from gateway.extract.docx_text import (
     paragraph_text,
     within,
 )
-from gateway.extract.reading import Document, bounded, refuse
+from gateway.extract.reading import Document, ReadOptions, bounded, refuse
 from gateway.extract.tables import row_blocks
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -28,14 +28,14 @@ MAX_SPAN = 64  # columns that one merged cell may claim
 HERE = Locator()
 
 
-def read_docx(archive: Archive, max_chars: int) -> Document:
+def read_docx(archive: Archive, options: ReadOptions) -> Document:
     """The document with all changes accepted. Comments are left out."""
     root = docx_parts.root_of(archive, BODY)
     body = None if root is None else root.find(f"{W}body")
     if body is None:
         raise refuse("extract_crashed", "no body")
     blocks = _Reader(archive).document(body)
-    return Document(bounded(blocks, max_chars), MEDIA_TYPE)
+    return Document(bounded(blocks, options.max_chars), MEDIA_TYPE)
 
 
 class _Reader:

@@ -5,7 +5,7 @@ from gateway.extract.docx import BODY, read_docx
 from gateway.extract.kinds import Kind, kind_of
 from gateway.extract.markdown import read_markdown
 from gateway.extract.pdf import read_pdf
-from gateway.extract.reading import Document, Reader, refuse
+from gateway.extract.reading import Document, Reader, ReadOptions, refuse
 from gateway.extract.tables import read_table
 from gateway.extract.text import read_text
 
@@ -17,16 +17,18 @@ _READERS: dict[Kind, Reader] = {
 }
 
 
-def read_document(data: bytes, name: str, max_chars: int) -> Document:
+def read_document(data: bytes, name: str, options: ReadOptions) -> Document:
     """Read a file of any kind that can be read. ExtractionError with the code of A9."""
     kind = kind_of(data, name)
     if kind is Kind.ZIP:
-        return _read_container(data, max_chars)
-    return _READERS[kind](data, max_chars)
+        return _read_container(data, options)
+    if kind not in _READERS:
+        raise refuse("unsupported_format", kind)
+    return _READERS[kind](data, options)
 
 
-def _read_container(data: bytes, max_chars: int) -> Document:
+def _read_container(data: bytes, options: ReadOptions) -> Document:
     archive = Archive(data)
     if BODY not in archive.names:
         raise refuse("unsupported_format", "no Word document in this container")
-    return read_docx(archive, max_chars)
+    return read_docx(archive, options)

@@ -12,16 +12,25 @@ class Kind(StrEnum):
 
     PDF = "pdf"
     ZIP = "zip"  # a container; its parts tell more
+    OLD_SHEETS = "old_sheets"  # .xls
+    RICH_TEXT = "rich_text"
+    WEB_PAGE = "web_page"
+    IMAGE = "image"
     TEXT = "text"
     MARKDOWN = "markdown"
     TABLE = "table"
 
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
+_MARKS = (
+    ((b"PK\x03\x04", b"PK\x05\x06"), Kind.ZIP),
+    ((b"{\\rtf",), Kind.RICH_TEXT),
+    (_IMAGES, Kind.IMAGE),
+)
 _OTHERS = (
-    b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*", b"ID3", b"\xff\xfb",
-    b"RIFF", b"OggS", b"fLaC", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"\x7fELF", b"MZ",
-    b"SQLite format 3", b"{\\rtf", b"BZh", b"\xfd7zXZ", b"%!PS", b"\x00\x00\x01\x00", b"wOF",
+    b"ID3", b"\xff\xfb", b"RIFF", b"OggS", b"fLaC", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"\x7fELF",
+    b"MZ", b"SQLite format 3", b"BZh", b"\xfd7zXZ", b"%!PS", b"\x00\x00\x01\x00", b"wOF",
 )  # fmt: skip
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
 _TABLES = (".csv", ".tsv", ".tab")
@@ -30,18 +39,26 @@ PDF_WITHIN = 1024  # other programs write a few bytes before the mark, and viewe
 
 def kind_of(data: bytes, name: str) -> Kind:
     """The kind, or ExtractionError where the content says that it can't be read."""
-    if b"%PDF-" in data[:PDF_WITHIN]:
-        return Kind.PDF
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return Kind.ZIP
-    if data.startswith(_OLE):
-        raise refuse(_ole_code(data))
+    kind = _marked(data)
+    if kind is not None:
+        return kind
     if data.startswith(_OTHERS) or data[4:8] == b"ftyp":
         raise refuse("unsupported_format")
     lower = name.lower()
     if lower.endswith(_MARKDOWN):
         return Kind.MARKDOWN
     return Kind.TABLE if lower.endswith(_TABLES) else Kind.TEXT
+
+
+def _marked(data: bytes) -> Kind | None:
+    """The kind that the first bytes tell, if they tell one."""
+    if b"%PDF-" in data[:PDF_WITHIN]:
+        return Kind.PDF
+    if data.startswith(_OLE):
+        return _ole_kind(data)
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return Kind.IMAGE
+    return next((kind for marks, kind in _MARKS if data.startswith(marks)), None)
 
 
 _WEB_PAGE = re.compile(r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!doctype\s+html|<html)", re.IGNORECASE)
@@ -59,18 +76,20 @@ _ENCRYPTED_BIT = 0x01  # in byte 11 of a Word file's first block
 _FILEPASS = 0x002F  # the record of an encrypted workbook
 
 
-def _ole_code(data: bytes) -> str:
+def _ole_kind(data: bytes) -> Kind:
     if any(_streams(data, "EncryptedPackage")):
-        return "encrypted"
+        raise refuse("encrypted")
     for start in _streams(data, "WordDocument"):
         flags = int.from_bytes(data[start + 11 : start + 12], "little")
-        return "encrypted" if flags & _ENCRYPTED_BIT else "legacy_office"
+        raise refuse("encrypted" if flags & _ENCRYPTED_BIT else "legacy_office")
     for name in ("Workbook", "Book"):
         for start in _streams(data, name):
-            return "encrypted" if _has_filepass(data, start) else "unsupported_format"
+            if _has_filepass(data, start):
+                raise refuse("encrypted")
+            return Kind.OLD_SHEETS
     if any(_streams(data, "PowerPoint Document")):
-        return "legacy_office"
-    return "unsupported_format"
+        raise refuse("legacy_office")
+    raise refuse("unsupported_format")
 
 
 def _streams(data: bytes, name: str) -> Iterator[int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gateway.core.documents import Block
 from gateway.core.passages import Locator
-from gateway.extract.reading import Document, bounded
+from gateway.extract.reading import Document, ReadOptions, bounded
 from gateway.extract.tables import row_blocks
 from gateway.extract.text import lines_of, text_of
 
@@ -18,11 +18,11 @@ _COMMENT = re.compile(r"<!--.*?-->")
 HERE = Locator()
 
 
-def read_markdown(data: bytes, max_chars: int) -> Document:
+def read_markdown(data: bytes, options: ReadOptions) -> Document:
     """Blocks of a Markdown file, with the characters of the source."""
-    text = text_of(data, max_chars)
+    text = text_of(data, options)
     lines = list(_without_comments(lines_of(text)))
-    return Document(bounded(_blocks(lines), max_chars), "text/markdown")
+    return Document(bounded(_blocks(lines), options.max_chars), "text/markdown")
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from gateway.extract.pdf_fonts import mend
 from gateway.extract.pdf_layout import Line, bands, columns
 from gateway.extract.pdf_page import Page, read_page
 from gateway.extract.pdf_paragraphs import Paragraph, paragraphs
-from gateway.extract.reading import Document, bounded, refuse
+from gateway.extract.reading import Document, ReadOptions, bounded, refuse
 
 MAX_PAGES = 20_000
 MAX_OUTLINE = 2_000
@@ -43,10 +43,10 @@ class _Entry:
     title: str
 
 
-def read_pdf(data: bytes, max_chars: int) -> Document:
+def read_pdf(data: bytes, options: ReadOptions) -> Document:
     """All pages with text. Refused: `encrypted`, `no_text_layer`, damaged files."""
     with _opened(data) as pdf:
-        pages = list(_pages(pdf, max_chars))
+        pages = list(_pages(pdf, options))
         outline = _outline(pdf)
     garbled = [page.number for page in pages if _garbled(page.letters) > GARBLED_SHARE]
     readable = [page for page in pages if _has_text(page)]
@@ -59,7 +59,7 @@ def read_pdf(data: bytes, max_chars: int) -> Document:
         for code, about in (("pages_without_text", blank), ("garbled_text", garbled))
         if about
     ]
-    blocks = bounded(_blocks(_without_repeats(readable), outline), max_chars)
+    blocks = bounded(_blocks(_without_repeats(readable), outline), options.max_chars)
     return Document(blocks, "application/pdf", tuple(warnings), len(pages))
 
 
@@ -88,7 +88,7 @@ def _named(error: Exception) -> Exception:
     return refuse("extract_crashed", repr(error))
 
 
-def _pages(pdf: Any, max_chars: int) -> Iterator[Page]:
+def _pages(pdf: Any, options: ReadOptions) -> Iterator[Page]:
     chars = 0
     for number in range(1, pdf.page_count + 1):
         try:
@@ -98,7 +98,7 @@ def _pages(pdf: Any, max_chars: int) -> Iterator[Page]:
                 raise named from error
             page = Page(number)
         chars += len(page.letters)
-        if chars > max_chars:
+        if chars > options.max_chars:
             raise refuse("too_many_chars")
         yield page
 

@@ -15,9 +15,24 @@ class Document:
     media_type: str
     warnings: tuple[SourceWarning, ...] = ()
     pages: int | None = None
+    title: str = ""  # that the document gives itself
 
 
-Reader = Callable[[bytes, int], Document]  # (bytes, greatest number of characters)
+def _nobody(_done: int, _of: int) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a file is to be read."""
+
+    max_chars: int = 500_000  # more is `too_many_chars`
+    charset: str = ""  # that the transport declared; a hint
+    include_hidden: bool = False  # sheets, rows and slides that their author hid
+    on_progress: Callable[[int, int], None] = _nobody  # (pages or sheets done, all)
+
+
+Reader = Callable[[bytes, ReadOptions], Document]
 
 
 def bounded(blocks: Iterable[Block], max_chars: int) -> tuple[Block, ...]:

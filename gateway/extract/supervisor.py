@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import structlog
 from gateway.core.documents import Extracted, SourceWarning
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ExtractionError
+from gateway.extract.progress import Progressing
 from gateway.extract.untrusted import accept
 from gateway.extract.wire import Request, Status
 
@@ -29,6 +30,14 @@ START_S = 30.0  # of the zygote, with its imports on a busy machine
 GRACE_S = 5.0  # for the zygote to carry out a time limit before it is ended itself
 MESSAGE_BYTES = 65_536
 PIPE_BYTES = 1 << 16
+NAME_CHARS = 200  # its end tells the kind
+CHARSET_CHARS = 40
+
+OnProgress = Callable[[int, int], None]
+
+
+def _nobody(_done: int, _of: int) -> None:
+    return None
 
 
 @dataclass(slots=True)
@@ -38,6 +47,16 @@ class _Zygote:
     process: asyncio.subprocess.Process
     control: socket.socket
     has_answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is to be read, and who is told how far it is."""
+
+    path: Path
+    name: str
+    charset: str
+    on_progress: OnProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +78,17 @@ class ExtractionSupervisor:
         self._lock = asyncio.Lock()
         self._zygote: _Zygote | None = None
 
-    async def extract(self, path: Path, name: str) -> Extracted:
-        """Read `path`; `name` is a hint. ExtractionError with the code of A9."""
+    async def extract(
+        self, path: Path, name: str, *, charset: str = "", on_progress: OnProgress = _nobody
+    ) -> Extracted:
+        """Read `path`; `name` and `charset` are hints. ExtractionError with the code of A9.
+
+        `on_progress` gets (pages or sheets done, all) now and then, in the event loop.
+        """
+        task = _Task(path, name[-NAME_CHARS:], charset[:CHARSET_CHARS], _in_loop(on_progress))
         async with self._lock:
             try:
-                return await self._extract(path, name)
+                return await self._extract(task)
             except (ExtractionError, asyncio.CancelledError):
                 raise
             except Exception as error:  # boundary: a bug here must not stop the queue
@@ -75,10 +100,10 @@ class ExtractionSupervisor:
         """End the zygote and with it a child that still reads."""
         await self._end()
 
-    async def _extract(self, path: Path, name: str) -> Extracted:
-        result = await self._exchange(path, name)
+    async def _extract(self, task: _Task) -> Extracted:
+        result = await self._exchange(task)
         if result.status is None and not result.is_late:
-            result = await self._exchange(path, name)  # it went idle just as it was asked
+            result = await self._exchange(task)  # it went idle just as it was asked
         _raise_unless_done(result)
         extracted = await asyncio.to_thread(accept, result.output, self._limits.max_source_chars)
         if extracted.is_sandboxed:
@@ -88,10 +113,10 @@ class ExtractionSupervisor:
         warnings = (*extracted.warnings, SourceWarning("extract_unsandboxed"))
         return replace(extracted, warnings=warnings)
 
-    async def _exchange(self, path: Path, name: str) -> _Result:
+    async def _exchange(self, task: _Task) -> _Result:
         zygote = await self._started()
         try:
-            result = await asyncio.to_thread(self._ask, zygote, path, name)
+            result = await asyncio.to_thread(self._ask, zygote, task)
         except asyncio.CancelledError:
             await self._end()
             raise
@@ -101,42 +126,46 @@ class ExtractionSupervisor:
 
     # ------------------------------------------------------------ in a thread
 
-    def _ask(self, zygote: _Zygote, path: Path, name: str) -> _Result:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    def _ask(self, zygote: _Zygote, task: _Task) -> _Result:
+        file = os.open(task.path, os.O_RDONLY | os.O_CLOEXEC)
         reading, writing = os.pipe2(os.O_CLOEXEC)
         try:
             try:
-                message = msgspec.msgpack.encode(self._request(name))
+                message = msgspec.msgpack.encode(self._request(task))
                 socket.send_fds(zygote.control, [message], [file, writing])
             except (BrokenPipeError, ConnectionError):
                 return _Result()
             finally:
                 os.close(writing)
                 os.close(file)
-            return self._receive(zygote, reading)
+            return self._receive(zygote, reading, task)
         finally:
             os.close(reading)
 
-    def _request(self, name: str) -> Request:
+    def _request(self, task: _Task) -> Request:
         limits = self._limits
         return Request(
-            name=name[-200:],  # its end tells the kind
+            name=task.name,
+            charset=task.charset,
+            include_hidden=limits.index_hidden,
             max_chars=limits.max_source_chars,
             timeout_s=limits.extract_timeout_secs,
             memory_mb=limits.extract_memory_mb,
             is_sandbox_required=not limits.may_run_unsandboxed,
         )
 
-    def _receive(self, zygote: _Zygote, reading: int) -> _Result:
+    def _receive(self, zygote: _Zygote, reading: int, task: _Task) -> _Result:
         most = self._limits.max_source_chars * BYTES_A_CHAR
         until = time.monotonic() + self._limits.extract_timeout_secs + GRACE_S
         until += 0 if zygote.has_answered else START_S
         output = bytearray()
+        told = Progressing(task.on_progress)
         while len(output) <= most and _is_ready(reading, until):
             part = os.read(reading, PIPE_BYTES)
             if not part:
                 break
             output += part
+            told.take(output)
         is_over = len(output) > most
         if is_over:
             with contextlib.suppress(OSError):
@@ -173,6 +202,16 @@ class ExtractionSupervisor:
             zygote.process.kill()
         await zygote.process.wait()
         zygote.control.close()
+
+
+def _in_loop(on_progress: OnProgress) -> OnProgress:
+    """The same for a thread to call."""
+    loop = asyncio.get_running_loop()
+
+    def tell(done: int, of: int) -> None:
+        loop.call_soon_threadsafe(on_progress, done, of)
+
+    return tell
 
 
 def _is_ready(descriptor: int, until: float) -> bool:

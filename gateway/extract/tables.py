@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gateway.core.documents import Block
 from gateway.core.passages import Locator
-from gateway.extract.reading import Document, bounded
+from gateway.extract.reading import Document, ReadOptions, bounded
 from gateway.extract.text import text_of
 
 CELL_JOIN = " | "
@@ -18,13 +18,13 @@ _LOOKED_AT = 200  # rows, to find the delimiter
 _NUMBER = re.compile(r"[\s\d.,%$€¥￥+\-/:()]*\d[\s\d.,%$€¥￥+\-/:()]*")
 
 
-def read_table(data: bytes, max_chars: int) -> Document:
+def read_table(data: bytes, options: ReadOptions) -> Document:
     """Rows with their numbers, 1 being the first of the file (usually the header)."""
-    text = text_of(data, max_chars)
+    text = text_of(data, options)
     rows = _rows(text, _delimiter(text))
     places = [Locator(row=number, row_end=number) for number in range(1, len(rows) + 1)]
     blocks = row_blocks(rows, places, has_header=_has_header(rows))
-    return Document(bounded(blocks, max_chars), "text/csv")
+    return Document(bounded(blocks, options.max_chars), "text/csv")
 
 
 def row_blocks(

@@ -7,21 +7,21 @@ from gateway.core.documents import Block
 from gateway.core.passages import Locator
 from gateway.extract.encodings import decode
 from gateway.extract.kinds import is_web_page
-from gateway.extract.reading import Document, bounded, refuse
+from gateway.extract.reading import Document, ReadOptions, bounded, refuse
 
 _BLANK_LINES = re.compile(r"\n[ \t\u3000]*\n\s*")
 BYTES_A_CHAR = 4  # the most that any encoding takes
 
 
-def read_text(data: bytes, max_chars: int) -> Document:
+def read_text(data: bytes, options: ReadOptions) -> Document:
     """Paragraphs of a text in any encoding that can be told."""
-    blocks = (Block(part, Locator()) for part in _BLANK_LINES.split(text_of(data, max_chars)))
-    return Document(bounded(blocks, max_chars), "text/plain")
+    blocks = (Block(part, Locator()) for part in _BLANK_LINES.split(text_of(data, options)))
+    return Document(bounded(blocks, options.max_chars), "text/plain")
 
 
-def text_of(data: bytes, max_chars: int) -> str:
+def text_of(data: bytes, options: ReadOptions) -> str:
     """The decoded file with line feeds for line ends; refused where it can't be plain text."""
-    if len(data) > max_chars * BYTES_A_CHAR:
+    if len(data) > options.max_chars * BYTES_A_CHAR:
         raise refuse("too_many_chars")
     text = decode(data)
     if is_web_page(text):

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gateway.core.cutting import cut
 from gateway.core.documents import Block, Extracted, SourceWarning
 from gateway.core.passages import Locator
 from gateway.errors import ExtractionError
-from gateway.extract.wire import Answer, Begun, Read, Refused, WireBlock, frames
+from gateway.extract.wire import Answer, Begun, Progress, Read, Refused, WireBlock, frames
 
 # what a reader may refuse with; every other code is the gateway's own to give
 REFUSALS = frozenset(
@@ -26,11 +27,14 @@ REFUSALS = frozenset(
         "sandbox_unavailable",
     }
 )
-WARNINGS = frozenset({"pages_without_text", "garbled_text"})
+WARNINGS = frozenset(
+    {"pages_without_text", "garbled_text", "uncached_formula", "hidden_content_skipped"}
+)
 MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 MAX_PAGES = 100_000
 MAX_ROW = 10_000_000
 MAX_WARNED_PAGES = 1_000
+TITLE_CHARS = 200  # of a document's title, a sheet's name or a warning's detail
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -38,8 +42,10 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uff
 def accept(data: bytes, max_chars: int) -> Extracted:
     """The document in the child's output. ExtractionError: refused, or not what was agreed."""
     try:
-        begun, answer = frames(data)
+        begun, *between, answer = frames(data)
         is_sandboxed = msgspec.msgpack.decode(begun, type=Begun).is_sandboxed
+        for told in between:
+            msgspec.msgpack.decode(told, type=Progress)
         said: Answer = msgspec.msgpack.decode(answer, type=Read | Refused)
     except (ValueError, msgspec.MsgspecError) as error:
         raise ExtractionError("the reader's output does not decode") from error
@@ -53,6 +59,7 @@ def accept(data: bytes, max_chars: int) -> Extracted:
     return Extracted(
         blocks=blocks,
         media_type=_media_type(said.media_type),
+        title=_name(said.title),
         warnings=tuple(_warnings(said)),
         pages=said.pages,
         is_sandboxed=is_sandboxed,
@@ -80,18 +87,28 @@ def _blocks(said: Read) -> Iterator[Block]:
     pages = said.pages if said.pages is not None else 0
     _within(pages, MAX_PAGES)
     headers = tuple(clean(header) for header in said.headers)
+    sheets = tuple(_name(sheet) for sheet in said.sheets)
     for block in said.blocks:
         _within(block.page, pages)
         _within(block.row, MAX_ROW)
         _within(block.heading_level, 6)
         _within(block.header, len(headers))
+        _within(block.slide, MAX_PAGES)
+        _within(block.sheet, len(sheets))
         text = clean(block.text)
         if text.strip():
-            yield _block(block, text, headers[block.header - 1] if block.header else "")
+            header = headers[block.header - 1] if block.header else ""
+            yield _block(block, text, header, sheets[block.sheet - 1] if block.sheet else None)
 
 
-def _block(block: WireBlock, text: str, header: str) -> Block:
-    locator = Locator(page=block.page or None, row=block.row or None, row_end=block.row or None)
+def _block(block: WireBlock, text: str, header: str, sheet: str | None) -> Block:
+    locator = Locator(
+        page=block.page or None,
+        slide=block.slide or None,
+        sheet=sheet,
+        row=block.row or None,
+        row_end=block.row or None,
+    )
     return Block(text, locator, block.heading_level or None, block.is_row, header)
 
 
@@ -100,7 +117,12 @@ def _warnings(said: Read) -> Iterator[SourceWarning]:
         for page in warning.pages:
             _within(page, said.pages or 0)
         if warning.code in WARNINGS:
-            yield SourceWarning(warning.code, warning.pages[:MAX_WARNED_PAGES])
+            pages = warning.pages[:MAX_WARNED_PAGES]
+            yield SourceWarning(warning.code, pages, _name(warning.detail))
+
+
+def _name(text: str) -> str:
+    return cut(" ".join(clean(text).split()), TITLE_CHARS)
 
 
 def _within(number: int, greatest: int) -> None:

@@ -10,6 +10,7 @@ from gateway.errors import ExtractionError
 from gateway.extract.docx import BODY
 from gateway.extract.docx_parts import TRANSITIONAL
 from gateway.extract.formats import read_document
+from gateway.extract.reading import ReadOptions
 
 CODECS = (
     "ascii", "latin-1", "cp437", "cp1252", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
@@ -55,7 +56,7 @@ def warm_up() -> None:
     )
     for data, name in files:
         try:
-            read_document(data, name, 1000)
+            read_document(data, name, ReadOptions(1000))
         except ExtractionError:
             continue  # the broken ones; what matters is that the way was gone once
 

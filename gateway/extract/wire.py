@@ -12,6 +12,8 @@ class Request(msgspec.Struct, frozen=True, array_like=True):
     """Read one file; it and the pipe for the answer come with this as descriptors."""
 
     name: str  # a hint only
+    charset: str  # likewise
+    include_hidden: bool
     max_chars: int
     timeout_s: float
     memory_mb: int
@@ -32,8 +34,15 @@ class Begun(msgspec.Struct, frozen=True, array_like=True):
     is_sandboxed: bool
 
 
+class Progress(msgspec.Struct, frozen=True, array_like=True):
+    """Any number of frames between the first and the last: how far the reading is."""
+
+    done: int
+    of: int
+
+
 class WireBlock(msgspec.Struct, frozen=True, array_like=True):
-    """A block; `header` counts from 1 into the list of headers, 0 is none."""
+    """A block; `header` and `sheet` count from 1 into their lists, 0 is none."""
 
     text: str
     heading_level: int = 0
@@ -41,6 +50,8 @@ class WireBlock(msgspec.Struct, frozen=True, array_like=True):
     row: int = 0
     is_row: bool = False
     header: int = 0
+    slide: int = 0
+    sheet: int = 0
 
 
 class WireWarning(msgspec.Struct, frozen=True, array_like=True):
@@ -48,20 +59,23 @@ class WireWarning(msgspec.Struct, frozen=True, array_like=True):
 
     code: str
     pages: tuple[int, ...] = ()
+    detail: str = ""
 
 
 class Read(msgspec.Struct, frozen=True, array_like=True, tag="read"):
-    """The second frame: the document."""
+    """The last frame: the document."""
 
     blocks: tuple[WireBlock, ...]
     headers: tuple[str, ...]
     media_type: str
     warnings: tuple[WireWarning, ...] = ()
     pages: int | None = None
+    sheets: tuple[str, ...] = ()
+    title: str = ""
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
-    """The second frame: why there is no document, a code of FEATURES A9."""
+    """The last frame: why there is no document, a code of FEATURES A9."""
 
     code: str
 

@@ -1,6 +1,6 @@
 """Originals, documents, what is proposed, and the jobs that read them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -137,8 +137,18 @@ class Jobs(Protocol):
     async def waiting(self) -> Mapping[str, int]: ...
 
 
+OnProgress = Callable[[int, int], None]
+
+
 class Extractor(Protocol):
     """Reads a file in the sandboxed child. Raises ExtractionError with the code of A9."""
 
-    async def extract(self, path: Path, name: str) -> Extracted: ...
+    async def extract(
+        self, path: Path, name: str, *, charset: str = "", on_progress: OnProgress = ...
+    ) -> Extracted:
+        """`name` and `charset` are hints. `on_progress`: (pages or sheets done, all), called in
+        the event loop, now and then.
+        """
+        ...
+
     async def close(self) -> None: ...

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from gateway.core.documents import Block
 from gateway.core.passages import Locator
 from gateway.extract.child import serve
-from gateway.extract.reading import Document
+from gateway.extract.reading import Document, ReadOptions
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -159,13 +159,13 @@ def attempt(deed: Callable[[], object]) -> str:
     return "succeeded"
 
 
-def read(data: bytes, name: str, max_chars: int) -> Document:
+def read(data: bytes, name: str, options: ReadOptions) -> Document:
     if name in FATAL:
         FATAL[name]()
     if name in DEEDS:
         return document(attempt(DEEDS[name]))
     said = {
-        "many characters": document("字" * (max_chars + 1)),
+        "many characters": document("字" * (options.max_chars + 1)),
         "odd text": document("a\x00b\x1b[31mc\u2028d\r\ne"),
         "odd type": document("text", "text/html\r\nX: y"),
         "page outside": Document((Block("text", Locator(page=7)),), "text/plain", (), 2),

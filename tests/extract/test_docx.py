@@ -8,11 +8,12 @@ from gateway.core.documents import Block
 from gateway.errors import ExtractionError
 from gateway.extract import archives
 from gateway.extract.formats import read_document
+from gateway.extract.reading import ReadOptions
 from tests.extract.making import body, p, package, word
 
 
 def blocks(data: bytes) -> tuple[Block, ...]:
-    return read_document(data, "x.docx", 500_000).blocks
+    return read_document(data, "x.docx", ReadOptions()).blocks
 
 
 def texts(data: bytes) -> list[str]:
@@ -21,7 +22,7 @@ def texts(data: bytes) -> list[str]:
 
 def code_of(data: bytes, max_chars: int = 500_000) -> str:
     with pytest.raises(ExtractionError) as raised:
-        read_document(data, "x.docx", max_chars)
+        read_document(data, "x.docx", ReadOptions(max_chars))
     return raised.value.code
 
 

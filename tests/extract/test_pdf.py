@@ -8,14 +8,14 @@ from reportlab.pdfgen.canvas import Canvas
 from gateway.core.documents import SourceWarning
 from gateway.errors import ExtractionError
 from gateway.extract.formats import read_document
-from gateway.extract.reading import Document
+from gateway.extract.reading import Document, ReadOptions
 from tests.extract.making import FONT, HEIGHT, lines, new_page, pdf, raw_pdf
 
 STORY = "第一段的內容要夠長才會換行所以這裡多寫幾個字"
 
 
 def read(data: bytes, max_chars: int = 500_000) -> Document:
-    return read_document(data, "x.pdf", max_chars)
+    return read_document(data, "x.pdf", ReadOptions(max_chars))
 
 
 def texts(data: bytes) -> list[str]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from gateway.errors import ExtractionError
 from gateway.extract.encodings import decode
 from gateway.extract.formats import read_document
+from gateway.extract.reading import ReadOptions
 
 ASCII = "name,price\r\n" * 600  # the first other byte comes after 5 KB
 ZH = "員工手冊第一條：到職滿一年者，每年給予特別休假七日。"
@@ -16,7 +17,7 @@ KO = "연차 휴가는 입사 1년 후 부여됩니다."
 
 
 def blocks(data: bytes, name: str) -> list[tuple[str, int | None]]:
-    return [(b.text, b.heading_level) for b in read_document(data, name, 500_000).blocks]
+    return [(b.text, b.heading_level) for b in read_document(data, name, ReadOptions()).blocks]
 
 
 def texts(data: bytes | str, name: str) -> list[str]:
@@ -26,7 +27,7 @@ def texts(data: bytes | str, name: str) -> list[str]:
 
 def code_of(data: bytes, name: str = "x.txt", max_chars: int = 500_000) -> str:
     with pytest.raises(ExtractionError) as raised:
-        read_document(data, name, max_chars)
+        read_document(data, name, ReadOptions(max_chars))
     return raised.value.code
 
 
@@ -185,7 +186,7 @@ print("x")
         ("A\\|B | 60", None),
         ("後文\n####### 七個不是標題\n#也不是", None),
     ]
-    rows = [b for b in read_document(text.encode(), "x.md", 9999).blocks if b.is_row]
+    rows = [b for b in read_document(text.encode(), "x.md", ReadOptions(9999)).blocks if b.is_row]
     assert {row.header for row in rows} == {"品名 | 價格"}
 
 
@@ -208,14 +209,14 @@ def test_markdown_with_open_ends() -> None:
     ],
 )
 def test_csv_dialects(text: str, name: str) -> None:
-    found = read_document(text.encode(), name, 9999).blocks
+    found = read_document(text.encode(), name, ReadOptions(9999)).blocks
     assert [block.text for block in found] == ["茶 | 30", "咖啡 | 60"]
     assert {block.header for block in found} == {"品名 | 價格"}
     assert found[0].locator.row == 2
 
 
 def test_csv_without_header_with_quotes_and_odd_rows() -> None:
-    numbers = read_document(b"2024,30\n2025,60\n", "x.csv", 9999).blocks
+    numbers = read_document(b"2024,30\n2025,60\n", "x.csv", ReadOptions(9999)).blocks
     assert [(b.text, b.header, b.locator.row) for b in numbers] == [
         ("2024 | 30", "", 1),
         ("2025 | 60", "", 2),

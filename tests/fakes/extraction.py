@@ -17,9 +17,21 @@ class FakeExtractor:
         self.warnings: tuple[SourceWarning, ...] = ()
         self.meanwhile: Callable[[str], Awaitable[None]] | None = None
         self.read: list[str] = []
+        self.charsets: list[str] = []
+        self.progress: tuple[tuple[int, int], ...] = ()
 
-    async def extract(self, path: Path, name: str) -> Extracted:
+    async def extract(
+        self,
+        path: Path,
+        name: str,
+        *,
+        charset: str = "",
+        on_progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> Extracted:
         self.read.append(name)
+        self.charsets.append(charset)
+        for done, of in self.progress:
+            on_progress(done, of)
         if self.meanwhile:
             await self.meanwhile(name)
         if name in self.codes:
