@@ -90,7 +90,20 @@ def _outline(blocks: Sequence[Block]) -> tuple[tuple[Section, ...], list[_Unit]]
             sections.append(section)
             open_sections.append(section)
         units.append(_unit(block, text, open_sections))
-    return tuple(sections), units
+    return tuple(_with_ends(sections, units)), units
+
+
+def _with_ends(sections: Sequence[Section], units: Iterable[_Unit]) -> Iterator[Section]:
+    """Each with the last page that text of it, or of a section within it, stands on."""
+    ends = [section.locator.page or 0 for section in sections]
+    for unit in units:
+        if unit.section is not None and unit.locator.page is not None:
+            ends[unit.section] = max(ends[unit.section], unit.locator.page)
+    for section in reversed(sections):  # children come after their parents
+        if section.parent is not None:
+            ends[section.parent] = max(ends[section.parent], ends[section.ordinal])
+    for section, end in zip(sections, ends, strict=True):
+        yield replace(section, locator=replace(section.locator, page_end=end or None))
 
 
 def _unit(block: Block, text: str, open_sections: Sequence[Section]) -> _Unit:
@@ -112,7 +125,10 @@ def _path(open_sections: Iterable[Section]) -> tuple[str, ...]:
 
 
 def _groups(units: Iterable[_Unit]) -> Iterator[list[_Unit]]:
-    """Runs of blocks of one page and section that make one passage, or are too long for one."""
+    """Runs of blocks of one page and section that make one passage, or are too long for one.
+
+    No passage goes over slides: each is a thing of its own, and shown as such.
+    """
     group: list[_Unit] = []
     for unit in units:
         if group and not _continues(group, unit):
@@ -125,6 +141,8 @@ def _groups(units: Iterable[_Unit]) -> Iterator[list[_Unit]]:
 
 def _continues(group: Sequence[_Unit], unit: _Unit) -> bool:
     last = group[-1]
+    if last.locator.slide != unit.locator.slide:
+        return False
     if _is_outline(group):
         return True  # a heading alone answers nothing
     if unit.is_heading or last.locator.page != unit.locator.page or not _is_alike(last, unit):
@@ -152,7 +170,7 @@ def _joined(groups: Iterable[list[_Unit]]) -> Iterator[list[_Unit]]:
 
 def _may_join(short: Sequence[_Unit], group: Sequence[_Unit]) -> bool:
     first, last = group[0], short[-1]
-    if not _is_alike(last, first):
+    if not _is_alike(last, first) or last.locator.slide != first.locator.slide:
         return False
     if first.locator.page != last.locator.page and not first.is_heading:
         return True

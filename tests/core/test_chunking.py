@@ -259,3 +259,29 @@ def test_a_longer_line_does_not_join_what_must_be_cut_anyway() -> None:
     line = "本文件說明員工請假、出差與費用報支的一般規定與例外情形，" * 3
     found = texts(paragraph(line), paragraph(LONG))
     assert found[0].strip() == line
+
+
+def test_a_section_reaches_to_the_last_page_of_what_is_in_it() -> None:
+    _, sections = chunk(
+        document(
+            heading("第一章", 1, page=1),
+            paragraph("總則的內文。", page=1),
+            heading("第一節", 2, page=2),
+            paragraph("這一節跨到第四頁。", page=4),
+            heading("第二章", 1, page=4),
+        )
+    )
+    places = [(each.title, each.locator.page, each.locator.page_end) for each in sections]
+    assert places == [("第一章", 1, 4), ("第一節", 2, 4), ("第二章", 4, 4)]
+
+
+def test_no_passage_goes_over_slides() -> None:
+    slides = [
+        (Block("目錄", Locator(slide=1), heading_level=1),),
+        (Block("產品", Locator(slide=2), heading_level=1), Block("茶", Locator(slide=2))),
+        (Block("沒有標題的一頁", Locator(slide=3)),),
+        (Block("備註", Locator(slide=4)),),
+    ]
+    passages, _ = chunk(document(*(block for slide in slides for block in slide)))
+    assert [passage.locator.slide for passage in passages] == [1, 2, 3, 4]
+    assert passages[1].text == "產品\n茶"
