@@ -8,10 +8,12 @@ from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.linking import Linking
 from gateway.accounts.scopes import ScopeService
 from gateway.app_library import Shelves
+from gateway.asked import Asked
 from gateway.attachments import AttachmentShelf
 from gateway.changes import Changes
 from gateway.channel_set import ChannelSet
 from gateway.config import GatewaySettings
+from gateway.consulting import Consulting
 from gateway.core.asking import reply_language
 from gateway.core.chat_commands import CommandKind
 from gateway.core.messages import InboundMessage
@@ -26,7 +28,7 @@ from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
 from gateway.rechecking import Rechecking
 from gateway.sending import SendingOptions
-from gateway.turn import SIDE_BY_SIDE, Asked, TurnRunner, TurnSettings
+from gateway.turn import SIDE_BY_SIDE, TurnRunner, TurnSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         shown=store.inbox.shown,
         owes=sender.owes,
         generation=store.access.now,
+        consulting=Consulting(parts.files, parts.ids, parts.clock),
         meter=parts.meter,
         calm=Gate(SIDE_BY_SIDE, parts.urgency),
         beginning=Gate(SIDE_BY_SIDE, parts.urgency),

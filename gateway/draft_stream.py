@@ -1,12 +1,12 @@
 """A draft shown while it comes: whole marks, no foreign link, nothing of a passage just lost."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import structlog
 
 from gateway.core.citations import StreamFilter
-from gateway.core.turns import PresentedPassage
+from gateway.core.grounds import Grounds
 from gateway.core.urls import defang
 from gateway.errors import ChannelError
 from gateway.interfaces import Clock, Generation, OnDelta
@@ -22,7 +22,7 @@ _MAY_BE_LINK = re.compile(  # an ASCII word still being written, or what goes on
 )
 
 
-StillReadable = Callable[[Sequence[PresentedPassage]], Awaitable[bool]]
+StillReadable = Callable[[Grounds], Awaitable[bool]]
 
 
 class DraftStream:
@@ -47,12 +47,12 @@ class DraftStream:
         self._looked_at: int | None = None
         self._filter = StreamFilter()
         self._link = ""  # held back until it is clear where it ends
-        self._presented: tuple[PresentedPassage, ...] = ()
+        self._grounds = Grounds()
         self._check_at = clock.monotonic()
 
-    def rest_on(self, presented: tuple[PresentedPassage, ...]) -> None:
-        """Tell which passages the words to come may rest on."""
-        self._presented = presented
+    def rest_on(self, grounds: Grounds) -> None:
+        """Tell what the words to come may rest on."""
+        self._grounds = grounds
         self._looked_at = None
 
     async def __call__(self, text: str) -> None:
@@ -72,7 +72,7 @@ class DraftStream:
         if not text or not await self.may_show() or self._show is None:
             return
         try:
-            await self._show(defang(text, [each.passage.text for each in self._presented]))
+            await self._show(defang(text, [each.passage.text for each in self._grounds.presented]))
         except ChannelError as error:  # a preview only: the reply itself goes through the outbox
             log.warning("draft not shown", code=error.code)
             self._show = None
@@ -88,7 +88,7 @@ class DraftStream:
             generation = self._generation()
             if generation == self._looked_at and self._clock.monotonic() < self._check_at:
                 return True
-            if not await self._is_readable(self._presented):
+            if not await self._is_readable(self._grounds):
                 break
             self._looked_at = generation
             self._check_at = self._clock.monotonic() + CHECKED_EVERY_S

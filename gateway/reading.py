@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
-from gateway.core.audit import AccessAction, AccessEntry
+from gateway.core.audit import AccessAction
+from gateway.core.grounds import Grounds, Reading
 from gateway.core.history import MAX_EXCHANGES, usable
 from gateway.core.passages import Hit
 from gateway.core.prompt import fit, is_searchable
@@ -24,21 +25,6 @@ from gateway.interfaces import (
 )
 
 SPARE_HITS = 5  # asked for beyond top_k: flagged ones and some too long for the budget fall out
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """On whose behalf a turn reads: its first scope, the agent's side, the log row to fill.
-
-    `past` is what was said before in `conversation`.
-    """
-
-    scope: Scope
-    side: AgentSide | None
-    entry: AccessEntry
-    budget_chars: int
-    conversation: str = ""
-    past: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +107,22 @@ class TurnReader:
         past = await self.turns.recent(agent_id, reading.conversation, MAX_EXCHANGES + 1)
         return tuple(exchange for exchange in past if exchange.turn_id != turn_id)
 
-    async def standing(self, reading: Reading, presented: Sequence[PresentedPassage]) -> Standing:
-        """Look at all that a draft may rest on: these passages, and the past in its prompt."""
+    async def standing(self, reading: Reading, grounds: Grounds) -> Standing:
+        """Look at all that a draft may rest on: passages, the past in its prompt, and whatever
+        colleagues' answers rest on, each on the side on which it was read.
+        """
+        found = [await self._own_standing(reading, grounds.own)]
+        found += [await self.standing(told.reading, told.grounds) for told in grounds.told]
+        seen = [each.checked_at for each in found if each.checked_at is not None]
+        return Standing(all(each.is_whole for each in found), min(seen, default=None))
+
+    async def still_readable(self, reading: Reading, grounds: Grounds) -> bool:
+        """The same, where it alone matters."""
+        return (await self.standing(reading, grounds)).is_whole
+
+    async def _own_standing(
+        self, reading: Reading, presented: Sequence[PresentedPassage]
+    ) -> Standing:
         history = usable(reading.past, reading.scope)
         if not presented and not history:
             return Standing(is_whole=True)
@@ -134,10 +134,6 @@ class TurnReader:
             past_now = [now.get(exchange.turn_id, exchange) for exchange in reading.past]
             is_whole = usable(past_now, scope) == history
         return Standing(is_whole, scope.generation)
-
-    async def still_readable(self, reading: Reading, presented: Sequence[PresentedPassage]) -> bool:
-        """The same, where it alone matters."""
-        return (await self.standing(reading, presented)).is_whole
 
     async def _side(self, first: AgentSide | None) -> AgentSide | None:
         """The agent as it is now; one that has gone reads as little as an archived one."""

@@ -8,6 +8,7 @@ from gateway.core.answering import NO_PASSAGE
 from gateway.core.asking import reply_language
 from gateway.core.messages import Conversation, InboundMessage, OutboundCall, Reply, Sender
 from gateway.core.owed import final_frame
+from gateway.core.scope_origin import delegated
 from gateway.core.turns import TurnRecord
 from gateway.interfaces import AgentFiles, PassageIndex, Scopes, Turns
 
@@ -42,14 +43,23 @@ class Rechecking:
 
     async def _may_read(self, turn: TurnRecord, audience: Audience) -> bool:
         """Whether all that the model was shown may still be read where the reply goes: passages,
-        and what the past answers in its prompt had rested on.
+        what the past answers in its prompt had rested on, and what its colleagues were shown.
         """
         if not self.has_library:
             return False
+        told_by = [await self.turns.find(each) for each in _colleagues(turn)]
+        elsewhere: set[int | str] = set()  # passages and sources read on a colleague's side
+        for told in told_by:
+            if told is None or not await self._may_read(told, delegated(audience, turn.id)):
+                return False
+            elsewhere |= {each.passage_id for each in told.citations}
+            elsewhere |= {each.source_id for each in told.citations}
+            elsewhere |= {source for source, _ in told.rests_on}
         scope = await self.scopes.scope(audience, await self._side(turn.agent_id))
-        if any(collection not in scope.collections for _, collection in turn.rests_on):
+        rests = {collection for source, collection in turn.rests_on if source not in elsewhere}
+        if not rests <= scope.collections:
             return False
-        ids = {each.passage_id for each in turn.citations}
+        ids = {each.passage_id for each in turn.citations} - elsewhere
         return not ids or len(await self.passages.load(scope, sorted(ids))) == len(ids)
 
     async def _audience(self, turn: TurnRecord, place: Conversation) -> Audience:
@@ -73,3 +83,8 @@ class Rechecking:
     async def _side(self, agent_id: str | None) -> AgentSide | None:
         agent = await self.agents.load(agent_id) if agent_id is not None else None
         return agent.side if agent is not None else None
+
+
+def _colleagues(turn: TurnRecord) -> tuple[str, ...]:
+    """The turns of colleagues whose answers went into this one."""
+    return () if turn.provenance is None else turn.provenance.told_by

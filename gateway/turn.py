@@ -2,26 +2,25 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 
 import structlog
 
+from gateway.asked import Answer, Answered, Asked, asked_in, record_of
 from gateway.catalogue import DEFAULT_LANGUAGE, error_text, text
+from gateway.consulting import Consulting
 from gateway.core import asking
-from gateway.core.access import Audience, AudienceKind
+from gateway.core.access import AudienceKind
 from gateway.core.agents import AgentSettings
 from gateway.core.answering import NO_PASSAGE
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.finishing import finish
-from gateway.core.folding import storable
-from gateway.core.history import rests_on, usable
-from gateway.core.messages import CitationView, Limits, Reply, Unit
+from gateway.core.grounds import Grounds, Reading, Told
+from gateway.core.history import usable
+from gateway.core.messages import Limits, Reply, Unit
 from gateway.core.prompt import build
-from gateway.core.scope_origin import provenance
 from gateway.core.splitting import split
-from gateway.core.turns import PresentedPassage, TurnCitation, TurnRecord
 from gateway.draft_stream import DraftStream
 from gateway.gate import Gate
 from gateway.interfaces import (
@@ -39,40 +38,13 @@ from gateway.interfaces import (
 )
 from gateway.metering import SILENT, timed
 from gateway.onlookers import never_told
-from gateway.reading import Reading, TurnReader
+from gateway.reading import TurnReader
 from gateway.showing import Owes, Showing, Shown, not_kept, nothing_owed
 from gateway.tool_loop import Talk, ToolLoop
 
 log = structlog.get_logger()
-Cited = tuple[TurnCitation, ...]
 SIDE_BY_SIDE = 4  # turns that read the library at the same time, so that the loop stays free
 TERMINAL = Limits(Unit.CODE_POINTS, part_units=1_000_000, parts_per_call=1, footer_units=1_000)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question and for whom it is: a channel's message, or one typed at the command line."""
-
-    turn_id: str
-    text: str
-    audience: Audience
-    agent_id: str | None  # None: a person at the library without an agent
-    conversation: str  # Conversation.lane
-    asked_at: datetime
-    language: str = DEFAULT_LANGUAGE  # of our own sentences; see core.asking.reply_language
-    channel: str | None = None
-    sender: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A finished answer: `text` with [n] marks, the footer apart, what it cites."""
-
-    turn_id: str
-    text: str
-    footer: str = ""
-    citations: tuple[CitationView, ...] = ()
-    checked_at: int | None = None  # as in Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +64,10 @@ class _Begun:
     agent: AgentSettings
     reading: Reading
     prompt: tuple[ChatMessage, ...]
-    presented: tuple[PresentedPassage, ...]
+    grounds: Grounds
     question: str
     is_whole: bool  # false: the question was longer than what is read of it
+    colleagues: tuple[AgentSettings, ...] = ()  # whom the model may ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +85,7 @@ class TurnRunner:
     shown: Shown = not_kept
     owes: Owes = nothing_owed
     generation: Generation = never_told
+    consulting: Consulting | None = None  # None: no agent asks another
     meter: Meter = SILENT
     beginning: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
     calm: Gate = field(default_factory=lambda: Gate(SIDE_BY_SIDE))
@@ -128,7 +102,7 @@ class TurnRunner:
 
     async def _reply(self, claimed: Claimed, limits: Limits, show: Preview) -> Reply:
         audience = await self.scopes.audience(claimed.message)
-        asked = _asked(claimed, audience, self.settings.language)
+        asked = asked_in(claimed, audience, self.settings.language)
         answer = await self.answer(asked, limits, show if limits.shows_drafts else None)
         parts = split(answer.text, answer.footer, limits, text("chat.cut_notice", asked.language))
         return Reply(claimed.id, parts, answer.text, answer.citations, answer.checked_at)
@@ -137,16 +111,21 @@ class TurnRunner:
         self, asked: Asked, limits: Limits = TERMINAL, show: Preview | None = None
     ) -> Answer:
         """From a question to its answer, within what the asker may read at each step."""
+        return (await self._answered(asked, limits, show)).answer
+
+    async def _answered(
+        self, asked: Asked, limits: Limits = TERMINAL, show: Preview | None = None
+    ) -> Answered:
         async with self.beginning:
             begun = await self._begin(asked)
-        if isinstance(begun, Answer):
+        if isinstance(begun, Answered):
             return begun
         with timed(self.meter, self.clock, "model"):
-            talk = await self._talk(begun, show)
+            talk = await self._talk(asked, begun, show)
         async with self.ending:
             return await self._end(asked, begun, talk, limits)
 
-    async def _begin(self, asked: Asked) -> _Begun | Answer:
+    async def _begin(self, asked: Asked) -> _Begun | Answered:
         """What the model is to be told, or the sentence that stands instead."""
         agent = await self._agent(asked)
         if agent is None:
@@ -158,24 +137,27 @@ class TurnRunner:
             found = await self.reader.search_first(question, agent.knowledge, reading)
         if found.fixed_reply is not None:
             return await self._say(asked, text(found.fixed_reply, asked.language), reading)
+        consulting = self.consulting
+        offered = await consulting.offered(agent, asked) if consulting is not None else ()
         prompt = build(
             persona=agent.persona,
-            has_collections=self._has_collections(reading),
+            has_collections=bool(offered) or self._has_collections(reading),
             history=usable(reading.past, reading.scope),
             question=question,
             presented=found.presented,
         )
-        return _Begun(agent, reading, tuple(prompt), found.presented, question, is_whole)
+        grounds = Grounds(found.presented)
+        return _Begun(agent, reading, tuple(prompt), grounds, question, is_whole, offered)
 
-    async def _end(self, asked: Asked, begun: _Begun, talk: Talk, limits: Limits) -> Answer:
+    async def _end(self, asked: Asked, begun: _Begun, talk: Talk, limits: Limits) -> Answered:
         """From the draft to what may be sent."""
-        reading = begun.reading
-        standing = await self.reader.standing(reading, talk.presented)
+        reading, grounds = begun.reading, talk.grounds
+        standing = await self.reader.standing(reading, grounds)
         if not standing.is_whole:
             return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
         more = text("chat.footer_more", asked.language)
         done = await asyncio.to_thread(
-            finish, talk.text, talk.presented, begun.question, limits, more
+            finish, talk.text, grounds.presented, begun.question, limits, more
         )
         if asking.is_blank(done.text):
             return await self._say(asked, error_text("llm_failed", asked.language), reading)
@@ -183,16 +165,18 @@ class TurnRunner:
         if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
         answer = Answer(asked.turn_id, body, done.footer, done.views, standing.checked_at)
-        await self._record(asked, answer, reading, done.citations)
+        answered = Answered(answer, reading, grounds)
+        await self.turns.record(record_of(asked, answered, self.clock.now(), done.citations))
         log.info(
             "turn answered",
             turn=asked.turn_id,
             cited=len(done.views),
             dropped=done.dropped,
+            asked=len(grounds.told),
             tokens_in=talk.usage.tokens_in,
             tokens_out=talk.usage.tokens_out,
         )
-        return answer
+        return answered
 
     async def _agent(self, asked: Asked) -> AgentSettings | None:
         """Who answers; the library itself where a person asks it without an agent."""
@@ -226,8 +210,10 @@ class TurnRunner:
     def _has_collections(self, reading: Reading) -> bool:
         return self.settings.has_library and asking.agent_has_collections(reading.scope)
 
-    async def _talk(self, begun: _Begun, show: Preview | None) -> Talk:
-        """The model with its tool, which exists where the agent has documents (A21)."""
+    async def _talk(self, asked: Asked, begun: _Begun, show: Preview | None) -> Talk:
+        """The model with its tools: one exists where the agent has documents (A21), the other
+        where it has colleagues.
+        """
         reading = begun.reading
         is_readable = partial(self.reader.still_readable, reading)
         stream = DraftStream(show, is_readable, self.clock, self.generation)
@@ -235,59 +221,16 @@ class TurnRunner:
             show.only_while(stream.may_show)
         tool = reading if self._has_collections(reading) else None
         model = self.models.find(begun.agent.model, *begun.agent.fallbacks)
-        loop = ToolLoop(self.reader)
-        return await loop.complete(model, begun.prompt, begun.presented, stream, tool)
+        loop = ToolLoop(self.reader, begun.colleagues, partial(self._consult, asked))
+        return await loop.complete(model, begun.prompt, begun.grounds, stream, tool)
 
-    async def _say(self, asked: Asked, sentence: str, reading: Reading | None = None) -> Answer:
+    async def _consult(self, asked: Asked, agent_id: str, question: str) -> Told | None:
+        if self.consulting is None:
+            return None
+        return await self.consulting.ask(asked, self._answered, agent_id, question)
+
+    async def _say(self, asked: Asked, sentence: str, reading: Reading | None = None) -> Answered:
         """Answer with a sentence of our own, which rests on nothing."""
-        answer = Answer(asked.turn_id, sentence)
-        await self._record(asked, answer, reading)
-        return answer
-
-    async def _record(
-        self, asked: Asked, answer: Answer, reading: Reading | None, cited: Cited | None = None
-    ) -> None:
-        """`cited` None: a sentence of our own, which rests on nothing."""
-        scope = reading.scope if reading is not None else None
-        kept = provenance(asked.audience, scope)
-        await self.turns.record(
-            TurnRecord(
-                id=asked.turn_id,
-                agent_id=asked.agent_id,
-                conversation=asked.conversation,
-                is_direct=scope is not None and scope.is_direct,
-                audience=asked.audience.kind,
-                account_id=kept.origin.account_id,
-                sender=asked.sender,
-                question=storable(asked.text),
-                answer=storable(answer.text),
-                asked_at=asked.asked_at,
-                answered_at=self.clock.now(),
-                citations=cited or (),
-                rests_on=() if reading is None or cited is None else _rested(reading),
-                provenance=kept,
-            )
-        )
-
-
-def _rested(reading: Reading) -> tuple[tuple[str, str], ...]:
-    return rests_on(reading.past, reading.scope)
-
-
-def _asked(claimed: Claimed, audience: Audience, default_language: str) -> Asked:
-    message = claimed.message
-    sender = message.sender
-    language = asking.reply_language(
-        audience.account, message.language, message.text, default_language
-    )
-    return Asked(
-        claimed.id,
-        message.text,
-        audience,
-        message.agent_id,
-        message.conversation.lane,
-        message.received_at,
-        language,
-        message.conversation.channel,
-        f"{sender.channel}/{sender.account_name}/{sender.id}" if sender is not None else None,
-    )
+        said = Answered(Answer(asked.turn_id, sentence), reading)
+        await self.turns.record(record_of(asked, said, self.clock.now(), None))
+        return said

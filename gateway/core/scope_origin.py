@@ -43,15 +43,21 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Both, as one turn's record keeps them; no decision where the turn read nothing at all."""
+    """Both, as one turn's record keeps them; no decision where the turn read nothing at all.
+
+    `told_by` names the turns of colleagues whose answers went into this one.
+    """
 
     origin: Origin
     decision: Decision | None = None
+    told_by: tuple[str, ...] = ()
 
 
-def provenance(audience: Audience, scope: Scope | None) -> Provenance:
+def provenance(
+    audience: Audience, scope: Scope | None, told_by: tuple[str, ...] = ()
+) -> Provenance:
     """What to keep of a turn for `audience` whose first scope was `scope`."""
-    return Provenance(_origin(audience), None if scope is None else _decision(scope))
+    return Provenance(_origin(audience), None if scope is None else _decision(scope), told_by)
 
 
 def rebuilt(origin: Origin, account: Account | None) -> Audience:

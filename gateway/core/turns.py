@@ -12,10 +12,14 @@ from gateway.core.scope_origin import Provenance
 
 @dataclass(frozen=True, slots=True)
 class PresentedPassage:
-    """A passage shown to the model in this turn under the turn's own number n."""
+    """A passage shown to the model in this turn under the turn's own number n.
+
+    `is_told`: a colleague read it, on its own side, and its answer cites it.
+    """
 
     n: int
     passage: Passage
+    is_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class TurnRecord:
     asked_at: datetime
     answered_at: datetime
     citations: tuple[TurnCitation, ...] = ()
-    # (source id, collection id) of what the past answers in its prompt had rested on; read back
-    # with an empty collection id where the source is gone
+    # (source id, collection id) of what the past answers in its prompt, and the colleagues it
+    # asked, had rested on; read back with an empty collection id where the source is gone
     rests_on: tuple[tuple[str, str], ...] = ()
     provenance: Provenance | None = None  # None: of a turn kept by an older release
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.core.grounds import Grounds
 from gateway.core.passages import Locator, Passage
 from gateway.core.turns import PresentedPassage
 from gateway.draft_stream import CHECKED_EVERY_S, DraftStream
@@ -14,7 +15,7 @@ from tests.fakes.wound_clock import WoundClock
 
 OURS = "https://hr.example/leave"
 PASSAGE = Passage(1, "c1", "s1", "r1", 0, "t", f"請到 {OURS} 申請。", Locator())
-PRESENTED = (PresentedPassage(1, PASSAGE),)
+GROUNDS = Grounds((PresentedPassage(1, PASSAGE),))
 
 
 class Watched:
@@ -26,13 +27,13 @@ class Watched:
         self.is_open = True
         self.clock = WoundClock()
         self.stream = DraftStream(self.show, self.is_readable, self.clock)
-        self.stream.rest_on(PRESENTED)
+        self.stream.rest_on(GROUNDS)
 
     async def show(self, text: str) -> None:
         self.shown.append(text)
 
-    async def is_readable(self, presented: Sequence[PresentedPassage]) -> bool:
-        assert tuple(presented) == PRESENTED
+    async def is_readable(self, grounds: Grounds) -> bool:
+        assert grounds == GROUNDS
         self.checks += 1
         return self.is_open
 
@@ -105,6 +106,6 @@ async def test_new_passages_are_checked_before_the_next_word() -> None:
     it = Watched()
     await it.stream("滿一年。")
     it.is_open = False
-    it.stream.rest_on(PRESENTED)
+    it.stream.rest_on(GROUNDS)
     await it.stream("七日。")
     assert it.shown == ["滿一年。"]

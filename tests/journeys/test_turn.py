@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from gateway.asked import Asked
 from gateway.catalogue import error_text, text
 from gateway.core.access import Audience, AudienceKind, Sensitivity, SubjectKind
 from gateway.core.agents import AgentKnowledge, AnswerMode
@@ -23,7 +24,7 @@ from gateway.llm.registry import ModelRegistry
 from gateway.llm.settings import ProviderSettings
 from gateway.reading import TurnReader
 from gateway.tool_loop import MAX_CALLS, MAX_ROUNDS, READ_ENOUGH, TOO_MANY_CALLS
-from gateway.turn import Asked, TurnRunner, TurnSettings
+from gateway.turn import TurnRunner, TurnSettings
 from tests.fakes.channels import FakeChannel, said
 from tests.fakes.library import (
     FakeAgentFiles,

@@ -14,6 +14,7 @@ from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.delegation import Delegation
 from gateway.accounts.scopes import ScopeService
 from gateway.app_turns import answering
+from gateway.asked import Asked
 from gateway.core.access import (
     Account,
     AccountRole,
@@ -43,7 +44,7 @@ from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
 from gateway.store import Store
 from gateway.store.statements import raw
-from gateway.turn import Asked, TurnRunner
+from gateway.turn import TurnRunner
 from tests.contract.world import World as Filling
 from tests.fakes.channels import FakeChannel
 from tests.fakes.knowledge import FakeEncoder, letter_vector
