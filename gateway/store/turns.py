@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Text, and_, bindparam, delete, func, or_, select, update
 
 from gateway.core.access import AudienceKind
 from gateway.core.turns import Exchange, TurnRecord
@@ -65,6 +65,19 @@ _FORGET_QUESTIONS = Statement(
     .where(in_texts(turns.c.id, "turns"), turns.c.question != literal(""))
     .values(question=literal(""))
 )
+# what colleagues were asked in these turns (`Asked.of_colleague`): conversations named below them
+_turn_ids = func.json_each(bindparam("turns", type_=Text)).table_valued("value")
+_below = literal("ask/").concat(_turn_ids.c.value)
+_BELOW = Statement(
+    select(turns.c.id).join_from(
+        _turn_ids,
+        turns,
+        and_(
+            turns.c.conversation > _below.concat(literal("/")),
+            turns.c.conversation < _below.concat(literal("0")),
+        ),
+    )
+)
 _FORGET_QUERIES = Statement(
     update(access_log)
     .where(in_texts(access_log.c.turn_id, "turns"), access_log.c.query != literal(""))
@@ -95,9 +108,9 @@ class SqliteTurns:
         await self.forget_questions(await self._retractions.retracted([turn.id]))
 
     async def forget_questions(self, turn_ids: Sequence[str]) -> None:
-        ids = json_list(turn_ids)
-
         def unit(connection: Connection) -> None:
+            below = _BELOW.all(connection, turns=json_list(turn_ids))
+            ids = json_list([*turn_ids, *(row[0] for row in below)])
             _FORGET_QUESTIONS.run(connection, turns=ids)
             _FORGET_QUERIES.run(connection, turns=ids)
 

@@ -179,6 +179,21 @@ async def test_the_question_goes_and_our_answer_stays(world: World, store: Store
     assert [each.question for each in recent] == ["", "特休幾天"]  # a blank one is no history
 
 
+async def test_what_colleagues_were_asked_for_it_goes_with_it(world: World, store: Store) -> None:
+    message, other = world.message(), world.message()
+    (row_id, _), (other_id, _) = await put(world, message), await put(world, other)
+    await record(world, row_id)
+    asked = {IDS.new(): lane for lane in (f"ask/{row_id}", f"ask/{row_id}/x", f"ask/{other_id}")}
+    for turn_id, lane in asked.items():
+        await log(world, turn_id, "特休幾天，請查")
+        turn = replace(world.turn(), id=turn_id, question="請查", conversation=f"{lane}/{turn_id}")
+        await store.turns.record(turn)
+    await store.turns.forget_questions(await unsend(world, message))
+    kept_each = [await kept(world, turn_id) for turn_id in asked]
+    assert [each[0] for each in kept_each] == ["", "", "請查"]
+    assert [each[2] for each in kept_each] == [[""], [""], ["特休幾天，請查"]]
+
+
 async def test_a_turn_that_ends_after_the_retraction_keeps_no_question(
     world: World, store: Store
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from gateway import home as homes
 from gateway.app import App, open_app
 from gateway.catalogue import text
+from gateway.consulting import Consulting
 from gateway.core.access import (
     Account,
     AccountRole,
@@ -36,7 +37,7 @@ from gateway.core.messages import (
     SendOutcome,
     Unit,
 )
-from gateway.interfaces import LanguageModel, OnDelta
+from gateway.interfaces import LanguageModel, LanguageModels, OnDelta
 from gateway.knowledge.search import Search
 from gateway.outbox import OutboxSender
 from gateway.rechecking import Rechecking
@@ -197,27 +198,33 @@ class Scene:
         channels = {("fake", "main"): chat or self.chat}
         return OutboxSender(store.outbox, store.inbox, channels, self.clock, options)
 
-    def runner(self, model: Model, replies: OutboxSender, in_search: Moment) -> TurnRunner:
+    def runner(self, model: LanguageModels, replies: OutboxSender, in_search: Moment) -> TurnRunner:
         store = self.app.store
         index: Any = Pausing(store.passages, in_search)
         search = Search(
             index, store.vectors, FakeEncoder(), store.audit, self.clock, lambda _: CALIBRATION
         )
         reader = replace(self.app.turns.reader, retriever=search, clock=self.clock)
+        consulting = Consulting(self.app.turns.agents, IDS, self.clock)
         return replace(
-            self.app.turns, reader=reader, models=model, replies=replies, clock=self.clock
+            self.app.turns,
+            reader=reader,
+            models=model,
+            replies=replies,
+            clock=self.clock,
+            consulting=consulting,
         )
 
     async def run(
         self,
-        model: Model,
+        model: LanguageModels,
         in_search: Moment = nothing,
         replies: OutboxSender | None = None,
         question: str = QUESTION,
     ) -> str:
         """One turn, to its row in the outbox; the turn's id."""
         turn_id, now = IDS.new(), self.clock.now()
-        keys = {"delivery_id": turn_id, "message_key": turn_id}
+        keys: dict[str, Any] = {"delivery_id": turn_id, "message_key": turn_id, "received_at": now}
         message = said(question, 0, agent_id="a1", conversation=self.place, **keys)
         await self.app.store.inbox.put([(turn_id, message)], 20)
         [claimed] = await self.app.store.inbox.claim("t", now, now, 1)
