@@ -1,10 +1,12 @@
 """Sources, their states, and what extraction makes of bytes."""
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from gateway.core.passages import Locator
+from gateway.core.urls import same_page
 
 
 class SourceState(StrEnum):
@@ -56,7 +58,7 @@ class Source:
     collection_id: str
     title: str
     kind: SourceKind
-    sha256: str
+    sha256: str  # of the original; "" while none was fetched
     size_bytes: int
     state: SourceState
     created_at: datetime
@@ -69,6 +71,15 @@ class Source:
     approved_by: str | None = None  # of a proposal (A22): who let in what `added_by` proposed
     passages: int = 0
     attempts: int = 0
+    address: str = ""  # of a page (core/urls.py): it is fetched at every reading
+    names_itself: bool = False  # its title is that of the page
+
+    @property
+    def identity(self) -> str:
+        """What a collection holds once (A8): these bytes, or the page at this address."""
+        if not self.address:
+            return self.sha256
+        return hashlib.sha256(same_page(self.address).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +133,26 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Original:
+    """Bytes that are kept: their hash and how many they are."""
+
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewRevision:
-    """All of one reading of a source, swapped in as one transaction."""
+    """All of one reading of a source, swapped in as one transaction.
+
+    `title`: what the document calls itself, taken over where it names itself. `original`: what
+    was fetched for this reading; None keeps the original there is.
+    """
 
     id: str
     source_id: str
     chunks: tuple[Chunk, ...]
     sections: tuple[Section, ...] = ()
     warnings: tuple[SourceWarning, ...] = ()
+    title: str = ""
+    media_type: str = ""
+    original: Original | None = None

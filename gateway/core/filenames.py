@@ -6,6 +6,11 @@ import unicodedata
 from gateway.core.cutting import cut
 
 TITLE_CHARS = 200
+# what a folder's files are told by (A7); what a file really is, its content says
+READABLE = (
+    ".pdf", ".docx", ".xlsx", ".xls", ".pptx", ".csv", ".tsv", ".txt", ".md", ".markdown",
+    ".html", ".htm", ".xhtml",
+)  # fmt: skip
 UNNAMED = "document"
 _SEPARATORS = re.compile(r"[/\\]")
 # characters that turn the direction of what follows: "a\u202efdp.exe" would show as a pdf
@@ -24,6 +29,11 @@ def title_of(name: str) -> str:
     extension = _EXTENSION.search(last)
     end = extension[0] if extension else ""
     return cut(last[: len(last) - len(end)], TITLE_CHARS - len(end)) + end
+
+
+def one_line(title: str) -> str:
+    """What a page calls itself, or where it stands: one line of at most 200 characters."""
+    return cut(_shown(title).strip(), TITLE_CHARS)
 
 
 def _shown(name: str) -> str:

@@ -1,7 +1,9 @@
-"""Addresses: a reply's URLs stay live only if they stand in a passage shown in the turn."""
+"""Addresses: of pages to be read, and those in replies, live only where a passage shows them."""
 
 import re
 from collections.abc import Iterable, Iterator
+
+from yarl import URL
 
 # A URL runs on over letters of any script, as the platforms' own link finders do.
 _SPECIAL = r"\s<>\"'`(){}|^\[\]，。、；：！？（）「」『』【】《》〈〉”“’‘…"
@@ -23,6 +25,43 @@ _HINT = re.compile(r"[:/\\?]|www\.", re.IGNORECASE)  # in every URL: most texts 
 _PLAIN = re.compile(r"[!-~]*")
 _TRAILING = ".,;:!?*_~"
 _LIVE = re.compile(r"[.:]")
+ADDRESS_CHARS = 2_000
+_HOST = re.compile(r"[0-9a-z._\-:]+")
+
+
+def page_address(text: str) -> str | None:
+    """The address of a page of the web in its normal form, or None where it is none (A6).
+
+    Host in lower case and IDNA, no fragment, no port that goes without saying, path without dots,
+    everything in ASCII. None: another scheme, credentials, no host, blanks, over 2,000 characters.
+    """
+    text = text.strip()
+    if len(text) > ADDRESS_CHARS or not text.isprintable() or " " in text or "\\" in text:
+        return None
+    try:
+        url = URL(text).with_fragment(None)
+        host = (url.raw_host or "").rstrip(".")
+        if url.scheme not in ("http", "https") or "@" in url.raw_authority or not url.port:
+            return None
+        if not _HOST.fullmatch(host):
+            return None
+        url = url.with_host(host).with_port(None if url.is_default_port() else url.port)
+    except ValueError:
+        return None
+    address = str(url)
+    return address if len(address) <= ADDRESS_CHARS else None
+
+
+def same_page(address: str) -> str:
+    """The same for addresses that differ by a slash at the end; for comparing only."""
+    path, mark, query = address.partition("?")
+    return path.rstrip("/") + mark + query
+
+
+def readable_address(address: str) -> str:
+    """The address as people write it; the host stays ASCII, where letters could deceive."""
+    url = URL(address)
+    return f"{url.origin()}{url.path}{'?' if url.query_string else ''}{url.query_string}"
 
 
 def defang(text: str, presented_texts: Iterable[str]) -> str:

@@ -27,8 +27,8 @@ class Sources(Protocol):
     """Documents and their states."""
 
     async def add(self, source: Source) -> tuple[Source, bool]:
-        """Insert with its ingest job in one transaction; (source, is_new). Same bytes in the
-        same collection: the existing source and False.
+        """Insert with its ingest job in one transaction; (source, is_new). Same bytes (or the
+        same page) in the same collection: the existing source and False.
         """
         ...
 
@@ -58,6 +58,10 @@ class Sources(Protocol):
 
     async def usage(self) -> Mapping[str, tuple[int, int, int]]:
         """Collection id -> sources, passages, bytes; for the quotas."""
+        ...
+
+    async def originals(self) -> frozenset[str]:
+        """SHA-256 of every blob that a source refers to."""
         ...
 
 

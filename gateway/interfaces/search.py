@@ -50,7 +50,15 @@ class PassageIndex(Protocol):
         ...
 
     async def around(self, scope: Scope, passage_id: int, context: int) -> Sequence[Passage]:
-        """The passage with up to `context` neighbours each side, in reading order."""
+        """The passage with up to `context` neighbours each side, in reading order; one of a
+        superseded revision too, while that is kept.
+        """
+        ...
+
+    async def of_revision(
+        self, scope: Scope, source_id: str, revision_id: str
+    ) -> Sequence[Passage]:
+        """All of a revision's text in reading order, current or kept; nothing where it is not."""
         ...
 
     async def searchable(self, scope: Scope, model_key: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from gateway.core.documents import NewRevision
 from gateway.core.passages import COLLECTION_SHIFT, Passage
 from gateway.core.scope import Scope
 from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex
-from gateway.store import counters, fulltext, revisions
+from gateway.store import counters, fulltext, old_revisions, revisions
 from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
 from gateway.store.job_rows import AFTER_DELETION_US, AFTER_GROWTH_US, put_job
@@ -31,6 +31,12 @@ _AROUND = Statement(
     _WITHIN.where(
         passages.c.revision_id == bindparam("revision"),
         passages.c.ordinal.between(bindparam("first"), bindparam("last")),
+    ).order_by(passages.c.ordinal)
+)
+_WHOLE = Statement(
+    _WITHIN.where(
+        passages.c.source_id == bindparam("source_id"),
+        passages.c.revision_id == bindparam("revision"),
     ).order_by(passages.c.ordinal)
 )
 _COUNT = Statement(
@@ -100,6 +106,7 @@ class SqlitePassages:
         return [found[each] for each in passage_ids if each in found]
 
     async def around(self, scope: Scope, passage_id: int, context: int) -> Sequence[Passage]:
+        """Also one that left the index: as it stood in the newest revision that is kept."""
         if scope.is_empty:
             return ()
         listed = json_list(scope.collections)
@@ -107,7 +114,7 @@ class SqlitePassages:
         def unit(connection: Connection) -> list[Row]:
             rows = _LOAD.all(connection, scope=listed, ids=json_list([passage_id]))
             if not rows:
-                return []
+                return old_revisions.around(connection, scope.collections, passage_id, context)
             revision, ordinal = rows[0][3], rows[0][4]
             return _AROUND.all(
                 connection,
@@ -116,6 +123,19 @@ class SqlitePassages:
                 first=ordinal - context,
                 last=ordinal + context,
             )
+
+        return [passage_of(row) for row in await self._database.read(unit)]
+
+    async def of_revision(
+        self, scope: Scope, source_id: str, revision_id: str
+    ) -> Sequence[Passage]:
+        if scope.is_empty:
+            return ()
+        listed = json_list(scope.collections)
+
+        def unit(connection: Connection) -> list[Row]:
+            now = _WHOLE.all(connection, scope=listed, source_id=source_id, revision=revision_id)
+            return now or old_revisions.whole(connection, scope.collections, source_id, revision_id)
 
         return [passage_of(row) for row in await self._database.read(unit)]
 

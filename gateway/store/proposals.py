@@ -35,7 +35,7 @@ from gateway.store.proposal_rows import (
     stored,
     values_of,
 )
-from gateway.store.sources import add_source
+from gateway.store.source_rows import add_source
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.people import accounts, collections, grants
 from gateway.store.tables.proposals import proposals

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, union, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, select, union, update
 
 from gateway.store import counters, passage_rows
 from gateway.store.job_rows import AFTER_DELETION_US, put_job
+from gateway.store.source_rows import STILL_USED
 from gateway.store.statements import Statement, literal
 from gateway.store.tables.library import jobs, revisions, source_tombstones, sources
 from gateway.store.tables.people import collections
@@ -20,7 +21,12 @@ REPLIES_ON = Statement(  # by their own passages, or by way of earlier answers
     )
 )
 _SOURCE = Statement(
-    select(sources.c.collection_id, sources.c.title, sources.c.sha256, collections.c.removed_at)
+    select(
+        sources.c.collection_id,
+        sources.c.title,
+        case((sources.c.address.is_(None), sources.c.sha256), else_=sources.c.original),
+        collections.c.removed_at,
+    )
     .join(collections, collections.c.id == sources.c.collection_id)
     .where(sources.c.id == bindparam("source_id"))
 )
@@ -40,9 +46,6 @@ _DROP_REVISIONS = Statement(
 _DROP = Statement(delete(sources).where(sources.c.id == bindparam("of_source")))
 _TOMBSTONE = Statement(
     insert(source_tombstones), columns=["id", "collection_id", "title", "deleted_at"]
-)
-_STILL_USED = Statement(
-    select(sources.c.id).where(sources.c.sha256 == bindparam("sha256")).limit(1)
 )
 _ONE_OF = Statement(
     select(sources.c.id)
@@ -85,7 +88,7 @@ def remove_source(connection: Connection, source_id: str, job_id: str, at: int) 
     )
     counters.add(connection, counters.GENERATION)
     put_job(connection, job_id, "optimize_index", "", at + AFTER_DELETION_US)
-    is_used = _STILL_USED.first(connection, sha256=sha256) is not None
+    is_used = sha256 is not None and STILL_USED.scalar(connection, sha256=sha256) > 0
     return Removed(collection_id, None if is_used else sha256)
 
 

@@ -4,12 +4,12 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
 
 from gateway.core.documents import Chunk, NewRevision
 from gateway.core.matching import TOKENISER_VERSION, index_tokens
 from gateway.core.passages import COLLECTION_SHIFT
-from gateway.store import counters, fulltext, passage_rows
+from gateway.store import counters, fulltext, old_revisions, passage_rows
 from gateway.store.collections import IS_LIVE
 from gateway.store.json_text import encoded
 from gateway.store.statements import Row, Statement
@@ -60,20 +60,26 @@ _SUPERSEDE = Statement(
     )
     .values(superseded_at=bindparam("at"))
 )
-_OTHER_SECTIONS = Statement(
-    delete(sections).where(
-        sections.c.revision_id.in_(
-            select(revisions.c.id).where(revisions.c.source_id == bindparam("of_source"))
-        )
-    )
-)
+_DROP_SECTIONS = Statement(delete(sections).where(sections.c.revision_id == bindparam("which")))
 _INSERT_SECTION = Statement(insert(sections), columns=[column.name for column in sections.c])
 _POINT = Statement(
     update(sources)
     .where(sources.c.id == bindparam("of_source"))
     .values(
-        revision_id=bindparam("revision"), passages=bindparam("count"), warnings=bindparam("notes")
+        revision_id=bindparam("revision"),
+        passages=bindparam("count"),
+        warnings=bindparam("notes"),
+        media_type=bindparam("kind_read"),
+        title=case(
+            (and_(sources.c.names_itself, bindparam("name") != ""), bindparam("name")),
+            else_=sources.c.title,
+        ),
     )
+)
+_FETCHED = Statement(
+    update(sources)
+    .where(sources.c.id == bindparam("of_source"), sources.c.address.is_not(None))
+    .values(original=bindparam("bytes_hash"), size_bytes=bindparam("size"))
 )
 
 
@@ -118,22 +124,36 @@ def swap(connection: Connection, prepared: Prepared) -> tuple[bool, bool]:
     home = _HOME.first(connection, source_id=revision.source_id)
     if home is None:
         return False, False
+    old_revisions.keep(connection, revision.source_id, revision.id)
     plan = _plan(_OLD.all(connection, source_id=revision.source_id), prepared)
     if plan.gone:
         passage_rows.drop(connection, plan.gone)
-    _OTHER_SECTIONS.run(connection, of_source=revision.source_id)
     _write_revision(connection, prepared)
     _KEEP.many(connection, [_kept_row(revision.id, *each) for each in plan.kept])
     _insert(connection, home, revision, plan.new)
     _SUPERSEDE.run(connection, of_source=revision.source_id, revision=revision.id, at=prepared.at)
+    old_revisions.forget(connection, revision.source_id, revision.id)
+    _point(connection, revision, len(prepared.chunks))
+    return True, bool(plan.gone)
+
+
+def _point(connection: Connection, revision: NewRevision, count: int) -> None:
     _POINT.run(
         connection,
         of_source=revision.source_id,
         revision=revision.id,
-        count=len(prepared.chunks),
+        count=count,
         notes=encoded(revision.warnings),
+        kind_read=clean(revision.media_type),
+        name=clean(revision.title),
     )
-    return True, bool(plan.gone)
+    if revision.original is not None:
+        _FETCHED.run(
+            connection,
+            of_source=revision.source_id,
+            bytes_hash=revision.original.sha256,
+            size=revision.original.size_bytes,
+        )
 
 
 def _plan(old: Sequence[Row], prepared: Prepared) -> _Plan:
@@ -161,6 +181,7 @@ def _write_revision(connection: Connection, prepared: Prepared) -> None:
         created_at=prepared.at,
         warnings=encoded(revision.warnings),
     )
+    _DROP_SECTIONS.run(connection, which=revision.id)
     _INSERT_SECTION.many(
         connection,
         [

@@ -4,42 +4,30 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-import msgspec
-from sqlalchemy import Connection, bindparam, case, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from gateway.core.audit import SecurityEvent
-from gateway.core.documents import Source, SourceKind, SourceState, SourceWarning, StatusDetail
+from gateway.core.documents import Source, SourceState, SourceWarning, StatusDetail
 from gateway.interfaces import Clock, Ids, Sources
 from gateway.store.audit_rows import put_event
-from gateway.store.collections import IS_LIVE, live_collection
+from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
-from gateway.store.job_rows import put_job
 from gateway.store.json_text import encoded
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.removal import REPLIES_ON, Removed, remove_source
-from gateway.store.statements import Row, Statement
+from gateway.store.source_rows import FIND, LIVE, ORIGINALS, add_source, source_of
+from gateway.store.statements import Statement
 from gateway.store.tables.library import source_tombstones, sources
 from gateway.store.tables.people import collections
-from gateway.store.values import clean, instant, micros
+from gateway.store.values import micros
 
 T = TypeVar("T")
 
-_WARNINGS = msgspec.json.Decoder(tuple[SourceWarning, ...])
-
-_live = select(*sources.c).join(collections, collections.c.id == sources.c.collection_id)
-_FIND = Statement(_live.where(IS_LIVE, sources.c.id == bindparam("source_id")))
-_SAME = Statement(
-    select(*sources.c).where(
-        sources.c.collection_id == bindparam("collection_id"),
-        sources.c.sha256 == bindparam("sha256"),
-    )
-)
 _LIST = Statement(
-    _live.where(IS_LIVE, sources.c.collection_id == bindparam("collection_id")).order_by(
+    LIVE.where(IS_LIVE, sources.c.collection_id == bindparam("collection_id")).order_by(
         sources.c.created_at, sources.c.id
     )
 )
-_INSERT = Statement(insert(sources), columns=[column.name for column in sources.c])
 _SET_STATE = Statement(
     update(sources)
     .where(sources.c.id == bindparam("source_id"))
@@ -77,44 +65,6 @@ _USAGE = Statement(
 )
 
 
-def source_of(row: Row) -> Source:
-    """A row of the sources table."""
-    return Source(
-        id=row[0],
-        collection_id=row[1],
-        title=row[2],
-        kind=SourceKind(row[3]),
-        sha256=row[4],
-        size_bytes=row[5],
-        state=SourceState(row[6]),
-        status_detail=None if row[7] is None else StatusDetail(row[7]),
-        error_code=row[8],
-        warnings=_WARNINGS.decode(row[9]),
-        media_type=row[10],
-        added_by=row[11],
-        created_at=instant(row[12]),
-        revision_id=row[13],
-        passages=row[14],
-        attempts=row[15],
-        approved_by=row[16],
-    )
-
-
-def add_source(
-    connection: Connection, source: Source, job_id: str, now: int
-) -> tuple[Source, bool]:
-    """The source with its job, or the one that holds the same bytes there already."""
-    live_collection(connection, source.collection_id)
-    same = _SAME.first(connection, collection_id=source.collection_id, sha256=source.sha256)
-    if same is not None:
-        return source_of(same), False
-    _INSERT.run(connection, **_values(source))
-    put_job(connection, job_id, "ingest", source.id, now)
-    found = _FIND.first(connection, source_id=source.id)
-    assert found is not None
-    return source_of(found), True
-
-
 class SqliteSources:
     """Documents of live collections; what a removed one leaves is its tombstone."""
 
@@ -130,7 +80,7 @@ class SqliteSources:
         return await self._database.write(lambda c: add_source(c, source, job_id, now))
 
     async def find(self, source_id: str) -> Source | None:
-        row = await self._database.read(lambda c: _FIND.first(c, source_id=source_id))
+        row = await self._database.read(lambda c: FIND.first(c, source_id=source_id))
         return None if row is None else source_of(row)
 
     async def list(self, collection_id: str) -> Sequence[Source]:
@@ -159,7 +109,7 @@ class SqliteSources:
         }
 
         def unit(connection: Connection) -> bool:
-            if _FIND.first(connection, source_id=source_id) is None:
+            if FIND.first(connection, source_id=source_id) is None:
                 return False
             return _SET_STATE.run(connection, source_id=source_id, **values) > 0
 
@@ -208,31 +158,13 @@ class SqliteSources:
         rows = await self._database.read(_USAGE.all)
         return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
+    async def originals(self) -> frozenset[str]:
+        """Of all sources that have a row, also those of a collection that is being emptied."""
+        return frozenset(row[0] for row in await self._database.read(ORIGINALS.all))
+
     async def _forget_replies(self, source_id: str, at: datetime) -> None:
         rows = await self._database.read(lambda c: REPLIES_ON.all(c, source_id=source_id))
         await self._outbox.forget_turns([row[0] for row in rows], at)
-
-
-def _values(source: Source) -> dict[str, object]:
-    return {
-        "id": source.id,
-        "collection_id": source.collection_id,
-        "title": clean(source.title),
-        "kind": source.kind.value,
-        "sha256": source.sha256,
-        "size_bytes": source.size_bytes,
-        "state": source.state.value,
-        "status_detail": None if source.status_detail is None else source.status_detail.value,
-        "error_code": source.error_code,
-        "warnings": encoded(source.warnings),
-        "media_type": source.media_type,
-        "added_by": source.added_by,
-        "created_at": micros(source.created_at),
-        "revision_id": None,  # none yet, whatever the caller thinks: only `replace` sets it
-        "passages": 0,
-        "attempts": source.attempts,
-        "approved_by": source.approved_by,
-    }
 
 
 fits: type[Sources] = SqliteSources

@@ -207,3 +207,53 @@ async def test_searches_go_on_while_revisions_are_swapped(world: World, store: S
 
 async def _all(store: Store, scope: Scope, low: int) -> list[Passage]:
     return list(await store.passages.load(scope, [low | n for n in range(1, 20)]))
+
+
+async def test_superseded_text_is_read_by_address_and_never_ranked(
+    world: World, store: Store
+) -> None:
+    ken, eve = await world.account("ken"), await world.account("eve")
+    hr = await world.collection(ken)
+    source = await world.text(hr, "特休七日", "病假三十日", "共同")
+    scope, nobody = await world.scope(ken), await world.scope(eve)
+    [first] = await world.found(scope, "特休")
+    assert await world.read(source, "共同", "特休十日")
+    assert [each.text for each in await world.found(scope, "特休")] == ["特休十日"]
+    assert list(await store.passages.load(scope, [first.id])) == []
+    around = await store.passages.around(scope, first.id, 1)
+    assert [(each.text, each.revision_id) for each in around] == [
+        ("特休七日", first.revision_id),
+        ("病假三十日", first.revision_id),
+    ]
+    old = await store.passages.of_revision(scope, source.id, first.revision_id)
+    assert [each.text for each in old] == ["特休七日", "病假三十日", "共同"]
+    now = await store.sources.find(source.id)
+    assert now is not None
+    assert now.revision_id is not None
+    new = await store.passages.of_revision(scope, source.id, now.revision_id)
+    assert [each.text for each in new] == ["共同", "特休十日"]
+    assert old[2].id == new[0].id  # what did not change is the same passage in both
+    for reader in (nobody, scope.narrow(frozenset())):
+        assert list(await store.passages.around(reader, first.id, 1)) == []
+        assert list(await store.passages.of_revision(reader, source.id, first.revision_id)) == []
+    await store.sources.remove(source.id, world.clock.now())
+    assert list(await store.passages.around(scope, first.id, 1)) == []
+    assert list(await store.passages.of_revision(scope, source.id, first.revision_id)) == []
+
+
+async def test_only_the_newest_superseded_revisions_are_kept(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    source = await world.text(await world.collection(ken), "第0版")
+    scope = await world.scope(ken)
+    revisions = []
+    for n in range(1, 6):
+        world.clock.wind(seconds=1)
+        now = await store.sources.find(source.id)
+        assert now is not None
+        revisions.append(str(now.revision_id))
+        assert await world.read(source, f"第{n}版")
+    kept = [await store.passages.of_revision(scope, source.id, each) for each in revisions]
+    assert [[each.text for each in some] for some in kept] == [
+        [], [], ["第2版"], ["第3版"], ["第4版"],
+    ]  # fmt: skip
+    assert await store.check() == ()

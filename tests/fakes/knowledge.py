@@ -114,6 +114,13 @@ class FakeLibrary:
         near = await self.load(scope, list(wanted))
         return [p for p in near if centre and p.source_id == centre[0].source_id]
 
+    async def of_revision(
+        self, scope: Scope, source_id: str, revision_id: str
+    ) -> Sequence[Passage]:
+        of_source = [p for p in self.passages.values() if p.source_id == source_id]
+        readable = [p for p in of_source if p.collection_id in scope.collections]
+        return [p for p in readable if p.revision_id == revision_id]
+
     async def searchable(self, scope: Scope, model_key: str) -> tuple[int, int]:
         within = {k for k, p in self.passages.items() if p.collection_id in scope.collections}
         return len(within), len(within & self.vectors.keys())

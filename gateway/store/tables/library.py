@@ -21,7 +21,7 @@ sources = Table(
     Column("collection_id", ForeignKey("collections.id"), nullable=False),
     Column("title", Text, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("sha256", Text, nullable=False, index=True),
+    Column("sha256", Text, nullable=False, index=True),  # a page's: of its address
     Column("size_bytes", Integer, nullable=False),
     Column("state", Text, nullable=False),
     Column("status_detail", Text),
@@ -34,6 +34,9 @@ sources = Table(
     Column("passages", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("approved_by", Text),  # of a proposal
+    Column("address", Text),  # of a page
+    Column("original", Text, index=True),  # SHA-256 of what was fetched from it last
+    Column("names_itself", Boolean),  # a page whose title is its own
     UniqueConstraint("collection_id", "sha256"),
 )
 
@@ -82,6 +85,18 @@ passages = Table(
     Column("match_text", Text, nullable=False),  # deleting from the index needs it exactly
     Index("ix_passages_revision_id_ordinal", "revision_id", "ordinal"),
     Index("ix_passages_tokeniser", "tokeniser"),
+)
+
+old_passages = Table(
+    "old_passages",  # of superseded revisions: read by address, in no index
+    KNOWLEDGE,
+    Column("revision_id", ForeignKey("revisions.id", ondelete="CASCADE"), primary_key=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("passage_id", Integer, nullable=False, index=True),
+    Column("section", Integer),
+    Column("is_flagged", Boolean, nullable=False),
+    Column("locator", LargeBinary, nullable=False),
+    Column("text", Text, nullable=False),
 )
 
 vectors = Table(
