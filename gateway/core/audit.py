@@ -7,6 +7,7 @@ from enum import StrEnum
 
 QUERY_KEPT_CHARS = 500
 Detail = str | int | bool | None | Sequence[Mapping[str, str | None]]  # what JSON can hold
+Details = Mapping[str, Detail]
 
 
 class AccessAction(StrEnum):
@@ -43,4 +44,4 @@ class SecurityEvent:
     event: str
     at: datetime
     actor: str
-    details: Mapping[str, Detail]
+    details: Details

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from gateway.core.access import Account, Agent, BindingRole
 from gateway.core.agents import AgentKnowledge, AgentSettings, ListChange, SettingsChange
+from gateway.core.audit import Details
 from gateway.core.link_codes import LinkOutcome
 from gateway.core.messages import Sender
 from gateway.core.people import AccountChange
@@ -131,12 +132,20 @@ class AgentChanges(Protocol):
         """
         ...
 
-    async def save(self, agent: Agent, fields: str, by: Act) -> None:
-        """Keep name and department as `agent.toml` has them; `fields` names what changed."""
+    async def announce(self, agent_id: str, event: str, details: Details, by: Act) -> None:
+        """The audit row of a change of `agent.toml`, before it is written: a file that differs
+        has its row, whatever ends the process.
+        """
         ...
 
-    async def note_list(self, agent_id: str, listed: str, by: Act) -> None:
-        """`[knowledge]` was written; `listed`: its collections as the audit shows them."""
+    async def failed(self, agent_id: str, event: str, details: Details, by: Act) -> None:
+        """The row that takes it back: the file is as it was."""
+        ...
+
+    async def save(self, agent_id: str, named: SettingsChange) -> None:
+        """`agent.toml` was written: keep the name and department given; scopes are looked at
+        anew.
+        """
         ...
 
 

@@ -1,13 +1,15 @@
 """`agents.*`: AI employees, the people bound to them, and where their settings are changed."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.core.access import Account, Agent, AgentSide, Audience, AudienceKind, BindingRole
 from gateway.core.agents import AgentKnowledge, AgentSettings, SettingsChange
+from gateway.core.audit import Details
 from gateway.core.binding_rules import AgentAct, may, may_place, shared_slugs
-from gateway.errors import ConflictError, InvalidRequestError, NotFoundError
+from gateway.errors import ConflictError, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import (
     Accounts,
     AgentChanges,
@@ -39,6 +41,7 @@ from gateway.operations.table import Caller, Operation, Permission
 
 OnAgentChange = Callable[[str], Awaitable[None]]
 NOBODY = Audience(AudienceKind.NONE)
+LIST_CHANGED = "knowledge_agent_binding_changed"
 
 
 async def nothing_follows(_agent_id: str) -> None:
@@ -109,7 +112,7 @@ class AgentDesk:
         return _view(agent, role, is_missing=False)
 
     async def update(self, caller: Caller, request: AgentUpdate) -> AgentView:
-        """Change settings: the file first, for that is what turns read."""
+        """Change settings: the file before the record, for that is what turns read."""
         agent, role = await self._required(caller, request.agent_id, AgentAct.EDIT)
         change = settings_change(request)
         before = await self._seams.files.load(agent.id)
@@ -117,11 +120,14 @@ class AgentDesk:
             raise NotFoundError(agent.id)
         if change.department is not None:
             _check_place(caller.account, before.department, change.department)
-        await self._seams.editing.update(agent.id, change)
+        department = before.department if change.department is None else change.department
+        details = {"fields": ",".join(change.fields), "department": department}
+        async with self._on_record(caller, agent.id, "agent_updated", details):
+            await self._seams.editing.update(agent.id, change)
         after = await self._seams.files.load(agent.id) or before
+        named = SettingsChange(after.display_name, after.department)
+        await self._seams.changes.save(agent.id, named)
         agent = Agent(agent.id, after.display_name, after.department, agent.is_archived)
-        by = act_of(caller, self._seams.clock)
-        await self._seams.changes.save(agent, ",".join(change.fields), by)
         return _view(agent, role, is_missing=False)
 
     async def bind(self, caller: Caller, request: Binding) -> None:
@@ -167,14 +173,29 @@ class AgentDesk:
         after = merged(before or AgentKnowledge(), request)
         listed = before.collections if before is not None else None
         await self._check_shared(agent.id, _slugs(after.collections) - _slugs(listed))
-        is_new = await self._seams.editing.set_knowledge(agent.id, after, replace=request.replace)
-        if is_new:
-            named = SettingsChange(agent.display_name, agent.department)
-            await self._seams.editing.update(agent.id, named)
         told = "*" if after.collections is None else ",".join(sorted(after.collections))
-        by = act_of(caller, self._seams.clock)
-        await self._seams.changes.note_list(agent.id, told, by)
+        async with self._on_record(caller, agent.id, LIST_CHANGED, {"collections": told}):
+            editing, replace = self._seams.editing, request.replace
+            is_new = await editing.set_knowledge(agent.id, after, replace=replace)
+            if is_new:
+                named = SettingsChange(agent.display_name, agent.department)
+                await editing.update(agent.id, named)
+        await self._seams.changes.save(agent.id, SettingsChange())
         return knowledge_view(agent.id, after)
+
+    @asynccontextmanager
+    async def _on_record(
+        self, caller: Caller, agent_id: str, event: str, details: Details
+    ) -> AsyncIterator[None]:
+        """The file is written inside: told of before, and again where it was not."""
+        by = act_of(caller, self._seams.clock)
+        await self._seams.changes.announce(agent_id, event, details, by)
+        try:
+            yield
+        except GatewayError as error:
+            failed = {**details, "code": error.code}
+            await self._seams.changes.failed(agent_id, event, failed, by)
+            raise
 
     async def _set_archived(
         self, caller: Caller, request: AgentReference, *, is_archived: bool

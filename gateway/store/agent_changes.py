@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, bindparam, insert, select, true, update
+from sqlalchemy import Connection, bindparam, func, insert, select, true, update
 
 from gateway.core.access import Account, Agent, BindingRole
+from gateway.core.agents import SettingsChange
+from gateway.core.audit import Detail, Details
 from gateway.core.binding_rules import AgentAct, keeps_owner, may
 from gateway.errors import ConflictError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Act, AgentChanges
@@ -23,6 +25,14 @@ _SET = Statement(
         display_name=bindparam("to_display_name"),
         department=bindparam("to_department"),
         is_archived=bindparam("to_is_archived"),
+    )
+)
+_NAME = Statement(
+    update(agents)
+    .where(agents.c.id == bindparam("agent_id"))
+    .values(
+        display_name=func.coalesce(bindparam("to_display_name"), agents.c.display_name),
+        department=func.coalesce(bindparam("to_department"), agents.c.department),
     )
 )
 _ACTIVE = Statement(
@@ -110,18 +120,29 @@ class SqliteAgentChanges:
 
         return await self._database.write(unit)
 
-    async def save(self, agent: Agent, fields: str, by: Act) -> None:
+    async def announce(self, agent_id: str, event: str, details: Details, by: Act) -> None:
         def unit(connection: Connection) -> None:
-            _put(connection, agent)
-            details = {"fields": fields, "department": agent.department}
-            _told(connection, "agent_updated", by, agent.id, **details)
+            editor(connection, agent_id, by)
+            _told(connection, event, by, agent_id, **details)
 
         await self._database.write(unit)
 
-    async def note_list(self, agent_id: str, listed: str, by: Act) -> None:
+    async def failed(self, agent_id: str, event: str, details: Details, by: Act) -> None:
         await self._database.write(
-            lambda c: _told(c, "knowledge_agent_binding_changed", by, agent_id, collections=listed)
+            lambda c: _told(c, f"{event}_failed", by, agent_id, **details),
         )
+
+    async def save(self, agent_id: str, named: SettingsChange) -> None:
+        def unit(connection: Connection) -> None:
+            _NAME.run(
+                connection,
+                agent_id=agent_id,
+                to_display_name=named.display_name,
+                to_department=named.department,
+            )
+            counters.add(connection, counters.GENERATION)
+
+        await self._database.write(unit)
 
 
 def editor(connection: Connection, agent_id: str, by: Act) -> tuple[Account | None, Agent]:
@@ -184,7 +205,7 @@ def _put(connection: Connection, agent: Agent) -> None:
 
 
 def _told(
-    connection: Connection, event: str, by: Act, agent_id: str, **details: str | int | None
+    connection: Connection, event: str, by: Act, agent_id: str, **details: Detail
 ) -> None:
     counters.add(connection, counters.GENERATION)
     tell(connection, event, by, agent_id=agent_id, **details)
