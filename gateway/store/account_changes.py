@@ -5,7 +5,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, true, update
 
 from gateway.core.access import Account, AccountRole
-from gateway.core.audit import SecurityEvent
+from gateway.core.audit import Detail, SecurityEvent
 from gateway.core.people import AccountChange, changed, may_change, takes_last_admin
 from gateway.errors import ConflictError, NotFoundError
 from gateway.interfaces import AccountChanges, Act
@@ -125,7 +125,7 @@ def find(connection: Connection, account_id: str) -> Account:
     return account_of(row)
 
 
-def tell(connection: Connection, event: str, by: Act, **details: str | int | bool | None) -> None:
+def tell(connection: Connection, event: str, by: Act, **details: Detail) -> None:
     """The audit row of a change."""
     put_event(connection, SecurityEvent(event, by.at, by.account_id or "operator", details))
 
