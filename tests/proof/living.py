@@ -55,6 +55,7 @@ from tests.knowledge.tripwire import Tripwire
 from tests.proof.bridge import account_of
 from tests.proof.reference import Employee, Share, Shelf, Turn, World
 
+TOP_K = 8  # of every agent: the most there is
 QUESTION = "差旅 報支 規定"
 ALWAYS = Logistic(bias=9.0, weights={}, cut=0.5)
 CALIBRATION = Calibration("any", ALWAYS, ALWAYS, ALWAYS)
@@ -172,7 +173,7 @@ class Company:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "agent.toml").write_text(
             f"[agent]\ndepartment = {json.dumps(employee.department)}\n"
-            f"[knowledge]\ntop_k = 8\n{listed}",
+            f"[knowledge]\ntop_k = {TOP_K}\n{listed}",
             "utf-8",
         )
 

@@ -12,7 +12,7 @@ from gateway.catalogue import text
 from gateway.core.messages import web_chat
 from gateway.errors import NotFoundError
 from tests.proof.revoking import LEAVE, Scene, scene
-from tests.surfaces.serving import World, answer, make_home, operate, serving
+from tests.surfaces.serving import World, answer, operate, serving
 
 LOST = text("chat.no_passage", "zh-TW")
 ASK = "到職滿一年的特休有幾天？"
@@ -52,11 +52,6 @@ async def test_a_number_already_offered_opens_only_what_may_be_read_now(
 
 
 # ---------------------------------------------------------------- web chat, over HTTP
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 async def keep_owners(world: World, collection: str) -> None:
