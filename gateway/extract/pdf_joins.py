@@ -1,6 +1,7 @@
 """Joining what a line end has cut: CJK without a blank, Latin words with one."""
 
 import re
+from typing import Any
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
@@ -13,6 +14,21 @@ def unspaced(text: str) -> str:
     """Letters set wide apart (員 工 手 冊) come with a blank after each one; without them."""
     blanks = len(_SPACED.findall(text))
     return _SPACED.sub("", text) if blanks >= 2 and blanks > len(_PAIR.findall(text)) else text
+
+
+_SYMBOLS = str.maketrans({0xF0A7: "▪", 0xF0D8: "➢", 0xF0FC: "✓", 0xF0E0: "→", 0xF0A8: "◆"})
+_SYMBOL = re.compile("[\uf020-\uf0ff]")  # letters of symbol fonts; most of them are bullets
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def marked(span: Any) -> str:
+    """Its text: bullets of symbol fonts as such, raised digits as raised (14日¹, km²)."""
+    text: str = span["text"]
+    if span["flags"] & 1 and text.strip().isascii() and text.strip().isdigit():
+        return text.translate(_RAISED)
+    if _SYMBOL.search(text):
+        return _SYMBOL.sub("•", text.translate(_SYMBOLS))
+    return text
 
 
 def weight(text: str) -> float:
