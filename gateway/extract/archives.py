@@ -12,13 +12,18 @@ MAX_PART_BYTES = 128 * 1024 * 1024
 MAX_TOTAL_BYTES = 512 * 1024 * 1024
 MAX_RATIO = 250  # text shrinks 10 to 30 times; only above FREE_BYTES does it matter
 FREE_BYTES = 8 * 1024 * 1024
+HEAD_BYTES = 4096
 _STEP_BYTES = 1 << 16
 _LOCAL_HEADER_BYTES = 30
+_ENTRY_MARK = b"PK\x01\x02"
 _ENCRYPTED_FLAG = 0x1
 
 
 class Archive:
-    """The parts of a checked container. Bombs and lying sizes are `document_limits`."""
+    r"""The parts of a checked container. Bombs and lying sizes are `document_limits`.
+
+    Part names are compared as Office does: without case, and `\` is `/`.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -26,27 +31,37 @@ class Archive:
         total = 0
         for info in self._parts.values():
             total += self._measured(info)
-            if total > MAX_TOTAL_BYTES:
+            is_bomb = total > FREE_BYTES and total > len(data) * MAX_RATIO
+            if total > MAX_TOTAL_BYTES or is_bomb:
                 raise refuse("document_limits", "the parts are too large together")
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(self._parts)
+        return frozenset(_plain(info.filename) for info in self._parts.values())
 
     def find(self, name: str) -> bytes | None:
         """The part's bytes, or None where there is no such part."""
-        info = self._parts.get(name)
+        info = self._parts.get(_plain(name).lower())
         return b"".join(self._inflated(info)) if info else None
+
+    def head(self, name: str) -> bytes:
+        """The first bytes of a part, to tell what it is; none where there is no such part."""
+        info = self._parts.get(_plain(name).lower())
+        return next(self._inflated(info), b"")[:HEAD_BYTES] if info else b""
 
     def _measured(self, info: zipfile.ZipInfo) -> int:
         size = 0
+        check = 0
+        packed = max(1, info.compress_size)
         for step in self._inflated(info):
             size += len(step)
-            packed = max(1, info.compress_size)
+            check = zlib.crc32(step, check)
             if size > MAX_PART_BYTES or (size > FREE_BYTES and size > packed * MAX_RATIO):
                 raise refuse("document_limits", "a part is too large")
         if size != info.file_size:
             raise refuse("document_limits", "a part has another size than it says")
+        if check != info.CRC:
+            raise refuse("extract_crashed", "a part is damaged")
         return size
 
     def _inflated(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -70,16 +85,26 @@ class Archive:
 
 
 def _directory(data: bytes) -> Mapping[str, zipfile.ZipInfo]:
+    """The parts by their names in lower case; cheaper to refuse than to fill."""
+    if data.count(_ENTRY_MARK) > MAX_PARTS:  # before the library makes an object of each
+        raise refuse("document_limits", "too many parts")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as container:
-            infos = container.infolist()
+            infos = [info for info in container.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, ValueError, NotImplementedError, UnicodeDecodeError) as error:
         raise refuse("extract_crashed", "not a whole zip file") from error
-    if len(infos) > MAX_PARTS:
-        raise refuse("document_limits", "too many parts")
     if any(info.flag_bits & _ENCRYPTED_FLAG for info in infos):
         raise refuse("encrypted")
-    return {info.filename: info for info in infos}
+    if sum(info.compress_size for info in infos) > len(data):
+        raise refuse("document_limits", "parts share their bytes")
+    parts = {_plain(info.filename).lower(): info for info in infos}
+    if len(parts) < len(infos):  # readers would disagree on which one is meant
+        raise refuse("extract_crashed", "two parts have one name")
+    return parts
+
+
+def _plain(name: str) -> str:
+    return name.replace("\\", "/").lstrip("/")
 
 
 def _start_of(data: bytes, info: zipfile.ZipInfo) -> int:

@@ -1,51 +1,53 @@
 """Word .docx: headings, paragraphs, tables, text boxes and notes in reading order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from gateway.core.documents import Block
+from gateway.core.documents import Block, SourceWarning
 from gateway.core.passages import Locator
-from gateway.extract import docx_parts
-from gateway.extract.archives import Archive
-from gateway.extract.docx_parts import W
-from gateway.extract.docx_text import (
-    BOX,
-    NOTE_REFERENCES,
-    NoteMarks,
-    paragraph_text,
-    within,
-)
+from gateway.extract.docx_numbers import Numbering
+from gateway.extract.docx_parts import Notes, edges
+from gateway.extract.docx_styles import Style, Styles, W, outline_level, without_tables
+from gateway.extract.docx_tables import is_frame, rows_of, table_blocks
+from gateway.extract.docx_text import Paragraph, TextReader, within
+from gateway.extract.packages import Package
+from gateway.extract.pptx_graphics import graphic_blocks
 from gateway.extract.reading import Document, ReadOptions, bounded, refuse
-from gateway.extract.tables import row_blocks
+from gateway.extract.xml import child, leading
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-BODY = "word/document.xml"
 _PARAGRAPH, _TABLE = f"{W}p", f"{W}tbl"
 _BLOCKS = frozenset({_PARAGRAPH, _TABLE})
-_BOXES = frozenset({BOX})
-_REFERENCES = frozenset(NOTE_REFERENCES)
-MAX_SPAN = 64  # columns that one merged cell may claim
 HERE = Locator()
 
 
-def read_docx(archive: Archive, options: ReadOptions) -> Document:
-    """The document with all changes accepted. Comments are left out."""
-    root = docx_parts.root_of(archive, BODY)
+def read_docx(package: Package, options: ReadOptions) -> Document:
+    """The document with all changes accepted. Comments and tables of contents are left out."""
+    root = package.root(package.main)
     body = None if root is None else root.find(f"{W}body")
     if body is None:
         raise refuse("extract_crashed", "no body")
-    blocks = _Reader(archive).document(body)
-    return Document(bounded(blocks, options.max_chars), MEDIA_TYPE)
+    reader = _Reader(package, options)
+    blocks = bounded(reader.document(body), options.max_chars)
+    warnings = (SourceWarning("hidden_content_skipped"),) if reader.has_skipped else ()
+    return Document(blocks, MEDIA_TYPE, warnings)
 
 
 class _Reader:
-    """Walks a body with the styles and notes it refers to."""
+    """Walks a body with the styles, lists and notes it refers to."""
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self._levels: Mapping[str, int] = docx_parts.heading_levels(archive)
-        self._notes = docx_parts.notes(archive)
-        self._marks = NoteMarks()
+    def __init__(self, package: Package, options: ReadOptions) -> None:
+        self._package = package
+        self._part = package.main
+        self._styles = Styles(package.companion(self._part, "styles", without_tables))
+        self._numbering = Numbering(package.companion(self._part, "numbering"), self._styles)
+        self._notes = Notes(package, self._part)
+        self._text = TextReader(self._styles, include_hidden=options.include_hidden)
+        self._references: list[tuple[str, str]] = []  # to notes, from within a table
+
+    @property
+    def has_skipped(self) -> bool:
+        return self._text.has_skipped
 
     def document(self, body: Any) -> Iterator[Block]:
         yield from self._edges("header")
@@ -55,82 +57,111 @@ class _Reader:
     def _edges(self, kind: str) -> Iterator[Block]:
         """Each different header or footer once, however many sections repeat it."""
         seen: set[str] = set()
-        for root in docx_parts.edges(self._archive, kind):
-            lines = (paragraph_text(element) for element in root.iter(_PARAGRAPH))
-            text = "\n".join(line for line in lines if line)
+        for root in edges(self._package, self._part, kind):
+            text = "\n".join(self._lines(root))
             if any(character.isalpha() for character in text) and text not in seen:
                 seen.add(text)
                 yield Block(text, HERE)
 
     def _blocks(self, container: Any) -> Iterator[Block]:
-        for element in within(container, _BLOCKS):
-            if element.tag == _PARAGRAPH:
-                yield from self._paragraph(element)
+        for item in self._items(container):
+            if isinstance(item, Paragraph):
+                if item.text:
+                    yield Block(item.text, HERE, item.level)
+                if item.has_more:
+                    yield from self._hanging(item)
             else:
-                yield from self._table(element)
+                yield from self._table(item)
 
-    def _paragraph(self, paragraph: Any) -> Iterator[Block]:
-        text = paragraph_text(paragraph)
-        if text:
-            yield Block(text, HERE, heading_level=self._level(paragraph))
-        for box in within(paragraph, _BOXES):
+    def _hanging(self, paragraph: Paragraph) -> Iterator[Block]:
+        for box in paragraph.boxes:
             yield from self._blocks(box)
-        yield from self._notes_of(paragraph)
+        yield from self._graphics(paragraph)
+        yield from self._note_blocks(paragraph.notes)
 
-    def _level(self, paragraph: Any) -> int | None:
-        own = docx_parts.outline_level(paragraph)
-        style = paragraph.find(f"{W}pPr/{W}pStyle")
-        return own or (None if style is None else self._levels.get(style.get(f"{W}val", "")))
+    def _graphics(self, paragraph: Paragraph) -> Iterator[Block]:
+        for graphic in paragraph.graphics:
+            yield from graphic_blocks(self._package, self._part, graphic, HERE)
 
-    def _notes_of(self, element: Any) -> Iterator[Block]:
-        for reference in within(element, _REFERENCES):
-            key = (NOTE_REFERENCES[reference.tag], reference.get(f"{W}id", ""))
-            note = self._notes.get(key)
-            text = "" if note is None else " ".join(self._lines(note))
-            if text:
-                yield Block(f"{self._marks.of(*key)} {text}", HERE)
+    def _note_blocks(self, references: list[tuple[str, str]]) -> Iterator[Block]:
+        for key in references:
+            note = self._notes.take(key)
+            text = " ".join(self._lines(note[1])) if note else ""
+            if note and text:
+                yield Block(f"{note[0]} {text}", HERE)
+
+    def _items(self, container: Any) -> Iterator[Any]:
+        """Paragraphs and tables; those whose end was deleted are one with the next."""
+        waiting: Paragraph | None = None
+        for element in within(container, _BLOCKS):
+            if element.tag == _TABLE:
+                yield element
+                continue
+            properties = leading(element, f"{W}pPr")
+            style = self._styles.of(properties)
+            if style.is_contents:
+                continue
+            paragraph = self._text.read(element, style)
+            if waiting is not None:
+                paragraph = _joined(waiting, paragraph)
+            if properties is not None and _is_end_deleted(properties):
+                waiting = paragraph
+                continue
+            waiting = None
+            self._complete(paragraph, properties, style)
+            yield paragraph
+        if waiting is not None:
+            yield waiting
+
+    def _complete(self, paragraph: Paragraph, properties: Any | None, style: Style) -> None:
+        """With its number before it, and its level."""
+        label = self._numbering.label(properties, style)
+        if label and (paragraph.text or any(character.isalpha() for character in label)):
+            paragraph.text = f"{label}{paragraph.text}".strip()
+        level = outline_level(properties)
+        paragraph.level = style.level if level is None else level or None
 
     def _table(self, table: Any) -> Iterator[Block]:
-        rows = [self._row(row) for row in within(table, frozenset({f"{W}tr"})) if _is_kept(row)]
-        if len(rows) > 1 and max(len(row) for row in rows) > 1:
-            yield from row_blocks(rows, [HERE] * len(rows), has_header=True)
-        else:  # a frame drawn with a table
-            yield from (Block(cell, HERE) for row in rows for cell in row)
-        yield from self._notes_of(table)
+        rows = rows_of(table)
+        if is_frame(rows):
+            for row in rows:
+                for cell in row.filled:
+                    yield from self._blocks(cell)
+            return
+        around, self._references = self._references, []
+        texts = [[self._cell(cell) for cell in row.cells] for row in rows]
+        references, self._references = self._references, around
+        yield from table_blocks(rows, texts)
+        yield from self._note_blocks(references)
 
-    def _row(self, row: Any) -> list[str]:
-        cells: list[str] = []
-        for cell in within(row, frozenset({f"{W}tc"})):
-            properties = cell.find(f"{W}tcPr")
-            is_continued = properties is not None and _continues(properties)
-            cells.append("" if is_continued else "\n".join(self._lines(cell)))
-            cells += [""] * (_span(properties) - 1)  # empty cells keep the columns
-        return cells
+    def _cell(self, cell: Any | None) -> str:
+        return "" if cell is None else "\n".join(self._lines(cell))
 
-    def _lines(self, container: Any) -> Sequence[str]:
+    def _lines(self, container: Any) -> list[str]:
+        """What stands in a cell or a note, in lines; a table within has its rows in lines."""
         lines: list[str] = []
-        for element in within(container, _BLOCKS):
-            if element.tag == _PARAGRAPH:
-                lines.append(paragraph_text(element))
-                lines += (line for box in within(element, _BOXES) for line in self._lines(box))
+        for item in self._items(container):
+            if isinstance(item, Paragraph):
+                lines.append(item.text)
+                if item.has_more:
+                    lines += (line for box in item.boxes for line in self._lines(box))
+                    lines += (block.text for block in self._graphics(item))
+                    self._references += item.notes
             else:
-                lines += (
-                    " / ".join(cell for cell in self._row(row) if cell)
-                    for row in within(element, frozenset({f"{W}tr"}))
-                )
+                cells = ([self._cell(cell) for cell in row.filled] for row in rows_of(item))
+                lines += (" / ".join(cell for cell in row if cell) for row in cells)
         return [line for line in lines if line]
 
 
-def _is_kept(row: Any) -> bool:
-    return row.find(f"{W}trPr/{W}del") is None
+def _is_end_deleted(properties: Any) -> bool:
+    mark = child(properties, f"{W}rPr")
+    return any(child(mark, f"{W}{name}") is not None for name in ("del", "moveFrom"))
 
 
-def _continues(properties: Any) -> bool:
-    """The lower part of a cell merged downwards; its text stands in the first one."""
-    merge = properties.find(f"{W}vMerge")
-    return merge is not None and merge.get(f"{W}val", "continue") == "continue"
-
-
-def _span(properties: Any) -> int:
-    value = None if properties is None else docx_parts.attribute(properties, "gridSpan")
-    return min(int(value), MAX_SPAN) if value and value.isascii() and value.isdigit() else 1
+def _joined(first: Paragraph, second: Paragraph) -> Paragraph:
+    return Paragraph(
+        text=first.text + second.text,
+        boxes=first.boxes + second.boxes,
+        graphics=first.graphics + second.graphics,
+        notes=first.notes + second.notes,
+    )

@@ -1,82 +1,46 @@
-"""What a .docx keeps beside its body: heading styles, notes, headers and footers."""
+"""What a .docx keeps beside its body: notes, headers and footers."""
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gateway.extract.archives import Archive
-from gateway.extract.xml import parse
-
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-STRICT = b"http://purl.oclc.org/ooxml/wordprocessingml/main"
-TRANSITIONAL = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_HEADING_NAME = re.compile(r"(?:heading|標題|标题|見出し)\s*([1-6])", re.IGNORECASE)
-MAX_STYLE_CHAIN = 20
+from gateway.extract.docx_styles import W
+from gateway.extract.packages import Package
 
 
-def root_of(archive: Archive, name: str) -> Any | None:
-    """The part's root element in the transitional name space, or None."""
-    data = archive.find(name)
-    return None if data is None else parse(data.replace(STRICT, TRANSITIONAL))
+class Notes:
+    """Footnotes and endnotes, numbered in the order in which they come; each comes once."""
 
+    def __init__(self, package: Package, part: str) -> None:
+        self._elements: Mapping[tuple[str, str], Any] = dict(_notes(package, part))
+        self._seen: set[tuple[str, str]] = set()
 
-def heading_levels(archive: Archive) -> Mapping[str, int]:
-    """Style id -> heading level 1 to 6, through the styles a style is based on."""
-    root = root_of(archive, "word/styles.xml")
-    if root is None:
-        return {}
-    styles = {style.get(f"{W}styleId"): style for style in root.iter(f"{W}style")}
-    levels = ((name, _style_level(styles, name)) for name in styles if name)
-    return {name: level for name, level in levels if level}
-
-
-def _style_level(styles: Mapping[str, Any], name: str | None) -> int | None:
-    for _ in range(MAX_STYLE_CHAIN):
-        style = styles.get(name or "")
-        if style is None:
+    def take(self, key: tuple[str, str]) -> tuple[str, Any] | None:
+        """(mark, element) of the note with that kind and id, the first time it is asked for."""
+        element = self._elements.get(key)
+        if element is None or key in self._seen:
             return None
-        shown = attribute(style, "name") or ""
-        match = _HEADING_NAME.fullmatch(shown)
-        if match:
-            return int(match[1])
-        if shown.lower() == "title":
-            return 1
-        level = outline_level(style)
-        if level is not None:
-            return level
-        name = attribute(style, "basedOn")
-    return None
+        self._seen.add(key)
+        return f"※{len(self._seen)}", element
 
 
-def outline_level(element: Any) -> int | None:
-    """The outline level in an element's paragraph properties, 1 to 6."""
-    found = element.find(f"{W}pPr/{W}outlineLvl")
-    value = "" if found is None else found.get(f"{W}val", "")
-    return int(value) + 1 if value in {"0", "1", "2", "3", "4", "5"} else None
-
-
-def attribute(element: Any, name: str) -> str | None:
-    """The `val` of a child element."""
-    child = element.find(f"{W}{name}")
-    return None if child is None else child.get(f"{W}val")
-
-
-def notes(archive: Archive) -> Mapping[tuple[str, str], Any]:
-    """(kind, id) -> the note's element, for footnotes and endnotes."""
-    found: dict[tuple[str, str], Any] = {}
+def _notes(package: Package, part: str) -> Iterator[tuple[tuple[str, str], Any]]:
     for kind in ("footnote", "endnote"):
-        root = root_of(archive, f"word/{kind}s.xml")
+        root = package.companion(part, f"{kind}s")
+        for note in () if root is None else root.iter(f"{W}{kind}"):
+            if note.get(f"{W}type") in {None, "normal"}:  # others are separator lines
+                yield (kind, note.get(f"{W}id", "")), note
+
+
+def edges(package: Package, part: str, kind: str) -> Iterator[Any]:
+    """The roots of all headers or footers that the document uses."""
+    names = package.related(part, kind)
+    if not package.relations(part):
+        folder = re.escape(posixpath.dirname(part))
+        usual = re.compile(rf"{folder}/{kind}\d*\.xml")
+        names = sorted(name for name in package.names if usual.fullmatch(name))
+    for name in names:
+        root = package.root(name)
         if root is not None:
-            for note in root.iter(f"{W}{kind}"):
-                if note.get(f"{W}type") in {None, "normal"}:  # others are separator lines
-                    found[kind, note.get(f"{W}id", "")] = note
-    return found
-
-
-def edges(archive: Archive, kind: str) -> Iterator[Any]:
-    """The roots of all headers or footers, in the order of their names."""
-    for name in sorted(archive.names):
-        if re.fullmatch(rf"word/{kind}\d*\.xml", name):
-            root = root_of(archive, name)
-            if root is not None:
-                yield root
+            yield root

@@ -1,10 +1,13 @@
 """The one door to every reader: what a file is decides who reads it."""
 
 from gateway.extract.archives import Archive
-from gateway.extract.docx import BODY, read_docx
+from gateway.extract.docx import read_docx
+from gateway.extract.html import read_web_page
 from gateway.extract.kinds import Kind, kind_of
 from gateway.extract.markdown import read_markdown
+from gateway.extract.packages import Package
 from gateway.extract.pdf import read_pdf
+from gateway.extract.pptx import read_pptx
 from gateway.extract.reading import Document, Reader, ReadOptions, refuse
 from gateway.extract.tables import read_table
 from gateway.extract.text import read_text
@@ -14,6 +17,7 @@ _READERS: dict[Kind, Reader] = {
     Kind.TEXT: read_text,
     Kind.MARKDOWN: read_markdown,
     Kind.TABLE: read_table,
+    Kind.WEB_PAGE: read_web_page,
 }
 
 
@@ -28,7 +32,11 @@ def read_document(data: bytes, name: str, options: ReadOptions) -> Document:
 
 
 def _read_container(data: bytes, options: ReadOptions) -> Document:
-    archive = Archive(data)
-    if BODY not in archive.names:
-        raise refuse("unsupported_format", "no Word document in this container")
-    return read_docx(archive, options)
+    package = Package(Archive(data))
+    match package.main_tag:
+        case "document":
+            return read_docx(package, options)
+        case "presentation":
+            return read_pptx(package, options)
+        case _:
+            raise refuse("unsupported_format", "no Office document in this container")

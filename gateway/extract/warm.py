@@ -3,12 +3,11 @@
 import codecs
 import io
 import zipfile
+from collections.abc import Mapping
 
 import pymupdf
 
 from gateway.errors import ExtractionError
-from gateway.extract.docx import BODY
-from gateway.extract.docx_parts import TRANSITIONAL
 from gateway.extract.formats import read_document
 from gateway.extract.reading import ReadOptions
 
@@ -18,10 +17,23 @@ CODECS = (
     "raw_unicode_escape", "unicode_escape", "utf-7",
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
-_WORD = (
-    b'<w:document xmlns:w="' + TRANSITIONAL + b'"><w:body><w:p><w:r><w:t>text</w:t></w:r></w:p>'
-    b"<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl></w:body></w:document>"
-)
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_RELATIONS = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+_WORD = {
+    "word/document.xml": f"<w:document {_W}><w:body><w:p><w:r><w:t>text</w:t></w:r></w:p>"
+    "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl></w:body></w:document>"
+}
+_P = f'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" {_A} xmlns:r="{_R}"'
+_SLIDES = {
+    "ppt/presentation.xml": f'<p:presentation {_P}><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst>'
+    "</p:presentation>",
+    "ppt/_rels/presentation.xml.rels": f"<Relationships {_RELATIONS}>"
+    f'<Relationship Id="a" Type="{_R}/slide" Target="s.xml"/></Relationships>',
+    "ppt/s.xml": f"<p:sld {_P}><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>text</a:t></a:r>"
+    "</a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>",
+}
 
 # a font to be mended (pdf_fonts.py), in a file without the table at its end
 _ODD_PDF = b"""%PDF-1.4
@@ -47,8 +59,9 @@ def warm_up() -> None:
         (_TEXT.encode(), "a.txt"),
         (_TEXT.encode("cp950"), "a.md"),
         (b"a,b\n1,2\n", "a.csv"),
-        (_word(), "a.docx"),
-        (_word()[:-4], "broken.docx"),
+        (_zip(_WORD), "a.docx"),
+        (_zip(_WORD)[:-4], "broken.docx"),
+        (_zip(_SLIDES), "a.pptx"),
         (_pdf(has_outline=True), "a.pdf"),
         (_pdf(has_outline=False), "b.pdf"),
         (_pdf(has_outline=False)[:200], "broken.pdf"),
@@ -61,10 +74,11 @@ def warm_up() -> None:
             continue  # the broken ones; what matters is that the way was gone once
 
 
-def _word() -> bytes:
+def _zip(parts: Mapping[str, str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as container:
-        container.writestr(BODY, _WORD)
+        for name, part in parts.items():
+            container.writestr(name, part)
     return data.getvalue()
 
 
