@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store import Store, open_store
+from gateway.store import Store
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import new_store
 
 
 @pytest.fixture
@@ -17,5 +18,5 @@ def clock() -> WoundClock:
 
 @pytest.fixture
 async def store(tmp_path: Path, clock: WoundClock) -> AsyncIterator[Store]:
-    async with open_store(tmp_path, clock, RealIds()) as opened:
+    async with new_store(tmp_path, clock, RealIds()) as opened:
         yield opened

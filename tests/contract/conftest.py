@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store import Store, open_store
+from gateway.store import Store
 from tests.contract.world import World
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import new_store
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ async def store(
     request: pytest.FixtureRequest, home: Path, clock: WoundClock
 ) -> AsyncIterator[Store]:
     assert request.param == "sqlite"
-    async with open_store(home, clock, RealIds()) as opened:
+    async with new_store(home, clock, RealIds()) as opened:
         yield opened
 
 

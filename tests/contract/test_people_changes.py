@@ -17,10 +17,11 @@ from gateway.core.access import Account, AccountRole, Agent, BindingRole
 from gateway.core.people import AccountChange
 from gateway.errors import ConflictError, GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Act, Session
-from gateway.store import Store, open_store
+from gateway.store import Store
 from tests.contract.world import IDS, World
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import new_store
 
 ADMIN, MEMBER = AccountRole.ADMIN, AccountRole.MEMBER
 OWNER, OPERATOR, VIEWER = BindingRole.OWNER, BindingRole.OPERATOR, BindingRole.VIEWER
@@ -104,7 +105,7 @@ def test_no_order_of_changes_leaves_nobody_who_administers(
 ) -> None:
     async def run(folder: str) -> None:
         clock = WoundClock()
-        async with open_store(Path(folder), clock, RealIds()) as store:
+        async with new_store(Path(folder), clock, RealIds()) as store:
             world = World(store, clock)
             roles = (ADMIN, ADMIN, MEMBER, AccountRole.MANAGER)
             people = [await world.account(f"p{n}", role) for n, role in enumerate(roles)]

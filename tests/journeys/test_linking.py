@@ -25,7 +25,7 @@ from gateway.errors import UpstreamError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Channel, Claimed
 from gateway.outbox import OutboxSender
-from gateway.store import Store, open_store
+from gateway.store import Store
 from gateway.surfaces.webhooks import Webhooks
 from tests.fakes.channels import FakeChannel, said
 from tests.fakes.models import ScriptedModel
@@ -33,6 +33,7 @@ from tests.fakes.times import RealClock, RealIds
 from tests.journeys.durable import FAST_LANES, FAST_SENDING
 from tests.journeys.test_turn_store import House, house  # noqa: F401 - a fixture
 from tests.simulators.line import Fault, LineSimulator
+from tests.stores import new_store
 
 USER, OTHER = "U" + "1" * 26 + "abcdef", "U" + "2" * 32
 GROUP = "C" + "3" * 32
@@ -77,7 +78,7 @@ class Office:
 @asynccontextmanager
 async def office(home: Path, public_url: str = "") -> AsyncIterator[Office]:
     clock = RealClock()
-    async with LineSimulator().running() as line, open_store(home, clock, RealIds()) as store:
+    async with LineSimulator().running() as line, new_store(home, clock, RealIds()) as store:
         channel = LineChannel(
             LineSettings("main", "a1", Secret(line.secret), Secret(line.access_token), line.url)
         )
@@ -351,7 +352,7 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_store(tmp_path, RealClock(), RealIds()) as store:
+    async with new_store(tmp_path, RealClock(), RealIds()) as store:
         yield Desk(store)
 
 

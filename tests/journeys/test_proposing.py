@@ -30,10 +30,11 @@ from gateway.interfaces import Claimed
 from gateway.knowledge.proposal_files import ProposalFolder
 from gateway.knowledge.proposals import Proposals
 from gateway.proposing import AddSource
-from gateway.store import Store, open_store
+from gateway.store import Store
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
 from tests.journeys.test_attachments import Files, language_of
+from tests.stores import new_store
 
 IDS = RealIds()
 PLACE = Conversation("fake", "main", "c1", is_direct=True)
@@ -117,7 +118,7 @@ class Office:
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[Office]:
     clock = WoundClock()
-    async with open_store(tmp_path, clock, IDS) as store:
+    async with new_store(tmp_path, clock, IDS) as store:
         office = Office(store, tmp_path, clock)
         await office.shelf.start()
         await office.proposals.start()

@@ -32,7 +32,7 @@ from gateway.knowledge.search import Search
 from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
 from gateway.retraction import Retraction
-from gateway.store import Store, open_store
+from gateway.store import Store
 from gateway.surfaces.webhooks import Webhooks
 from gateway.turn import TurnRunner
 from tests.fakes.knowledge import FakeEncoder
@@ -40,6 +40,7 @@ from tests.fakes.models import ScriptedModel
 from tests.fakes.times import RealClock, RealIds
 from tests.simulators.line import LineSimulator
 from tests.simulators.line_files import Body, File, LineFiles, file_event, unsent
+from tests.stores import new_store
 
 USER, OTHER, GROUP = "U" + "1" * 32, "U" + "2" * 32, "C" + "3" * 32
 IN_GROUP = {"type": "group", "groupId": GROUP, "userId": USER}
@@ -126,7 +127,7 @@ async def world(home: Path, *, is_slow: bool = False) -> AsyncIterator[World]:
     async with (
         LineSimulator().running() as line,
         LineFiles().running() as files,
-        open_store(home, clock, ids) as store,
+        new_store(home, clock, ids) as store,
     ):
         secret, token = Secret(line.secret), Secret(line.access_token)
         settings = LineSettings(

@@ -31,7 +31,7 @@ from gateway.llm.registry import ModelRegistry
 from gateway.outbox import OutboxSender
 from gateway.reading import TurnReader
 from gateway.rechecking import Rechecking
-from gateway.store import Store, open_store
+from gateway.store import Store
 from gateway.turn import TurnRunner
 from tests.contract.world import World
 from tests.fakes.channels import FakeChannel, said
@@ -39,6 +39,7 @@ from tests.fakes.knowledge import FakeEncoder
 from tests.fakes.models import ScriptedModel
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import new_store
 
 QUESTION = "到職滿一年的特休有幾天？"
 LEAVE = "同仁到職滿半年者，給予特別休假三日；滿一年者七日。特休應於一週前申請。"
@@ -124,7 +125,7 @@ class House:
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     clock = WoundClock()
-    async with open_store(tmp_path, clock, RealIds()) as store:
+    async with new_store(tmp_path, clock, RealIds()) as store:
         world = World(store, clock)
         owner, person = await world.account("owner"), await world.account("lin")
         handbook = await world.collection(owner, "handbook")

@@ -15,9 +15,10 @@ from gateway.core.agents import AgentKnowledge, AgentSettings, ListChange, Setti
 from gateway.errors import ConflictError, NotFoundError, StoreError
 from gateway.interfaces import AgentEditing
 from gateway.knowledge.own_documents import Ensured, OwnDocuments, OwnSeams
-from gateway.store import Store, open_store
+from gateway.store import Store
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import new_store
 
 INTERNAL = Sensitivity.INTERNAL
 
@@ -128,7 +129,7 @@ def events_in(file: Path) -> list[str]:
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     home = tmp_path / "home"
-    async with open_store(home, WoundClock(), RealIds()) as store:
+    async with new_store(home, WoundClock(), RealIds()) as store:
         owner = Account("ken", "ken", "Ken", AccountRole.MEMBER)
         await store.accounts.put(owner)
         await store.agents.put(Agent("hana", "小花"))

@@ -16,12 +16,12 @@ from gateway.accounts.sign_in import SignIn
 from gateway.operations.auth import Nothing
 from gateway.operations.registry import Registry
 from gateway.operations.table import Caller, Operation, Permission
-from gateway.store import open_store
 from gateway.surfaces import http
 from gateway.surfaces.rpc import BATCH, Rpc
 from gateway.surfaces.session import HttpCallers
 from tests.fakes.times import RealClock, RealIds
 from tests.simulators.shared import shared
+from tests.stores import new_store
 
 Client = TestClient[web.Request, web.Application]
 
@@ -76,7 +76,7 @@ async def client(tmp_path: Any) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def opened(home: Any) -> AsyncIterator[Client]:
-    async with open_store(home, RealClock(), RealIds()) as store:
+    async with new_store(home, RealClock(), RealIds()) as store:
         callers = HttpCallers(
             SignIn(store.accounts, store.account_changes, store.sessions, RealClock()),
             frozenset({"127.0.0.1"}),
