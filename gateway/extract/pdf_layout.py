@@ -10,11 +10,13 @@ from typing import NamedTuple
 from gateway.extract.pdf_joins import join, weight
 
 GUTTER = 0.7  # least width of the space between columns, in font sizes
+BREAK = 6.0  # font sizes without text below columns, which end there
 CORE = 0.25  # half the height of a line that counts as its own, in font sizes
 FULL = 0.6  # a line of running text fills so much of its column
 FULL_SHARE = 0.5  # of the lines of a column are full
 CELL_WEIGHT = 8  # lighter lines are cells: a CJK character weighs 1, another one half
 CELL_GAP = 2.5  # font sizes, added up over neighbouring lines with the gap at the same place
+MOST_COLUMNS = 4  # side by side
 NO_GAP = (0.0, 0.0)
 MAX_DEPTH = 12  # of columns within columns
 
@@ -105,7 +107,7 @@ def columns(
     for region in _regions(bands(lines), GUTTER * size):
         sides = _sides(region)
         full = 0.0 if is_vertical else FULL_SHARE
-        if depth < MAX_DEPTH and sides and all(_is_running_text(side, full) for side in sides):
+        if depth < MAX_DEPTH and sides and all(_is_text(side, full, size) for side in sides):
             if single:
                 yield single
                 single = []
@@ -149,8 +151,13 @@ def _ordered(band: list[Line]) -> tuple[Line, ...]:
 def _regions(rows: Sequence[tuple[Line, ...]], least: float) -> Iterator[_Region]:
     """Neighbouring bands with a common gutter make one region."""
     region: _Region | None = None
+    apart = BREAK / GUTTER * least
     for band in rows:
-        if region is None or not region.takes(band, least):
+        if (
+            region is None
+            or band[0].middle - region.bands[-1][0].middle > apart
+            or not region.takes(band, least)
+        ):
             if region:
                 yield region
             region = _Region(band, _widest(_gaps(band), least))
@@ -189,6 +196,17 @@ def _sides(region: _Region) -> tuple[list[Line], list[Line]] | None:
     left = [line for line in region.lines if line.x0 < cut]
     right = [line for line in region.lines if line.x0 >= cut]
     return left, right
+
+
+def _is_text(side: Sequence[Line], full: float, size: float, depth: int = 0) -> bool:
+    """Running text, or columns of it once more."""
+    if _is_running_text(side, full):
+        return True
+    if depth > MOST_COLUMNS:
+        return False
+    inner = max(_regions(bands(side), GUTTER * size), key=lambda region: len(region.bands))
+    parts = _sides(inner)
+    return parts is not None and all(_is_text(part, full, size, depth + 1) for part in parts)
 
 
 def _is_running_text(lines: Sequence[Line], full_share: float) -> bool:

@@ -1,13 +1,14 @@
 """The outline of a PDF: titles with their pages, found again in the text."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.extract.pdf_paragraphs import Paragraph, plain
 
 MAX_OUTLINE = 5_000
+MANY_ENTRIES = 100  # of one page: the others must be written just as on it
 TITLE_CHARS = 200
 NUMBER_CHARS = 12  # that the page has before a title and the outline hasn't, or the reverse
 DEEPEST = 6
@@ -64,43 +65,56 @@ def _y(more: Any) -> float:
 def titled(found: Sequence[Paragraph], entries: Sequence[Entry]) -> Iterator[Paragraph | Entry]:
     """The paragraphs of a page with its titles: each in place of its text, or where it points."""
     places: defaultdict[int, list[Entry]] = defaultdict(list)
-    replaced: dict[int, int] = {}  # first paragraph of a title's text -> how many
+    texts = _Texts(found)
     least = 0
-    for entry in entries:
-        start, count = _text_of(found, entry, replaced)
-        if count:
-            replaced[start] = count
-            entry = replace(entry, is_told=True)  # noqa: PLW2901 - what is known of it now
+    for number, entry in enumerate(entries):
+        start = texts.take(entry.key, may_differ=number < MANY_ENTRIES)
+        if start is None:
+            least = max(least, _place_of(found, entry))
+            places[least].append(entry)
         else:
-            start = max(least, _place_of(found, entry))
-        places[start].append(entry)
-        least = start
-    gone = 0
+            least = start
+            places[start].append(replace(entry, is_told=True))
     for at, paragraph in enumerate(found):
         yield from places.pop(at, ())
-        gone = max(gone - 1, replaced.get(at, 0))
-        if not gone:
+        if at not in texts.taken:
             yield paragraph
     for rest in places.values():
         yield from rest
 
 
-def _text_of(found: Sequence[Paragraph], entry: Entry, taken: Mapping[int, int]) -> tuple[int, int]:
-    """(index, how many paragraphs): the title as it stands on the page, largest letters first."""
-    key = entry.key
-    exact = [at for at, each in enumerate(found) if at not in taken and plain(each.text) == key]
-    if not exact:
-        exact = [
-            at
-            for at, each in enumerate(found)
-            if at not in taken and _is_nearly(plain(each.text), key)
-        ]
-    if exact:
-        return max(exact, key=lambda at: (found[at].size, -at)), 1
-    for at in range(len(found) - 1):  # its number in a line of its own
-        if at not in taken and plain(found[at].text + found[at + 1].text) == key:
-            return at, 2
-    return 0, 0
+class _Texts:
+    """The paragraphs of a page by their text; each is the text of one title at most."""
+
+    def __init__(self, found: Sequence[Paragraph]) -> None:
+        self._found = found
+        self._texts = [plain(each.text) for each in found]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for at, text in enumerate(self._texts):
+            self._places[text].append(at)
+        self.taken: set[int] = set()
+
+    def take(self, key: str, *, may_differ: bool) -> int | None:
+        """Where a title stands, in the largest letters if several times."""
+        exact = self._free(self._places.get(key, ()))
+        if not exact and may_differ:
+            free = self._free(range(len(self._texts)))
+            cut = next((at for at in free if self._is_cut(at, key)), None)
+            if cut is not None:  # its number in a line of its own
+                self.taken.update((cut, cut + 1))
+                return cut
+            exact = [at for at in free if _is_nearly(self._texts[at], key)]
+        if not exact:
+            return None
+        best = max(exact, key=lambda at: (self._found[at].size, -at))
+        self.taken.add(best)
+        return best
+
+    def _free(self, places: Iterable[int]) -> Sequence[int]:
+        return [at for at in places if at not in self.taken]
+
+    def _is_cut(self, at: int, key: str) -> bool:
+        return key.startswith(self._texts[at]) and "".join(self._texts[at : at + 2]) == key
 
 
 def _is_nearly(text: str, key: str) -> bool:

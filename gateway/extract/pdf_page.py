@@ -19,7 +19,7 @@ MANY_BYTES = 300_000  # of a page's drawing, packed: a map, whose lines are no t
 FEW_LETTERS = 16  # so few on a page that is a picture are a stamp
 PICTURE_SHARE = 0.5  # of the page
 STACKED = 0.6  # of its letters stand one below the other: a vertical page
-PITCH = (0.7, 2.2)  # distance of letters in a vertical line, in font sizes
+PITCH = (0.7, 1.7)  # distance of letters in a vertical line, in font sizes
 RUN_GAP = 0.6  # font sizes between letters of one vertical run
 UPRIGHT = (4, 1.4)  # letters and font sizes of a number set upright in a vertical line
 ACROSS = (1.0, 0.0)
@@ -204,7 +204,7 @@ _TURNS: dict[object, Turn] = {
 
 def _stacked(lines: Sequence[_Raw]) -> frozenset[int]:
     """Single letters with their next one below rather than beside: vertical, drawn one by one."""
-    single = [at for at, line in enumerate(lines) if len(line.text.strip()) <= 2]
+    single = [at for at, line in enumerate(lines) if _is_upright(line)]
     if len(single) < STACKED * len(lines) or len(single) < 4:
         return frozenset()
     places = {at: ((lines[at].box[0] + lines[at].box[2]) / 2, lines[at].centre) for at in single}

@@ -32,6 +32,7 @@ class Paragraph:
     text: str
     size: float
     y: float = 0.0
+    bottom: float = 0.0
     is_bold: bool = False
     is_line: bool = True  # nothing but one line
     is_open: bool = False  # its last line is full and ends no sentence
@@ -72,7 +73,11 @@ def flowing(found: Iterable[Paragraph]) -> Iterator[Paragraph]:
     for paragraph in found:
         if waiting is not None and _is_cut(waiting, paragraph):
             waiting = replace(
-                waiting, text=join(waiting.text, paragraph.text), is_open=paragraph.is_open
+                waiting,
+                text=join(waiting.text, paragraph.text),
+                bottom=paragraph.bottom,
+                is_open=paragraph.is_open,
+                is_line=False,
             )
             continue
         if waiting is not None:
@@ -86,7 +91,7 @@ def _is_cut(before: Paragraph, after: Paragraph) -> bool:
     return (
         before.is_open
         and after.goes_on
-        and before.y > after.y  # back at the top: another column, not another box below
+        and before.bottom > after.y  # back at the top: another column, not another box below
         and abs(before.size - after.size) <= OTHER_SIZE * max(before.size, after.size)
     )
 
@@ -101,6 +106,7 @@ def _paragraph(lines: Sequence[Line], left: float, right: float) -> Paragraph:
         text=text,
         size=first.size,
         y=first.middle,
+        bottom=last.middle,
         is_bold=all(line.is_bold for line in lines),
         is_line=len(lines) == 1,
         is_open=not first.is_row and last.x1 > right - 2 * last.size and not text.endswith(_ENDS),
