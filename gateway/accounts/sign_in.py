@@ -12,15 +12,17 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from gateway.core.access import Account
+from gateway.core.visitors import Windows
 from gateway.errors import GatewayError, InvalidRequestError
 from gateway.interfaces import AccountChanges, Accounts, Act, Clock, Session, Sessions
 
 TRIES = 10  # wrong passwords for one login within the window before it has to wait
-WINDOW = timedelta(minutes=5)
+ADDRESS_TRIES = 50  # the same of one address, whatever the logins: an office may share one
 TOKEN_BYTES = 32
 MIN_PASSWORD, MAX_PASSWORD = 8, 1_000
 MOST_TOKENS = 50  # of one account
-TOUCHED_LOGINS = 10_000  # how many logins the throttle remembers
+WINDOW_S = 300.0
+TOUCHED = 10_000  # how many logins, and how many addresses, the throttles remember
 MOST_WAITING = 20  # sign-ins at a time: they cost the most of all that a stranger can ask for
 
 A = TypeVar("A")
@@ -44,7 +46,7 @@ class SignedIn:
 
 
 class SignIn:
-    """Checks passwords and hands out sessions; throttled by login."""
+    """Checks passwords and hands out sessions; throttled by login and by address."""
 
     def __init__(
         self, accounts: Accounts, changes: AccountChanges, sessions: Sessions, clock: Clock
@@ -54,7 +56,8 @@ class SignIn:
         self._sessions = sessions
         self._clock = clock
         self._hasher = PasswordHasher()
-        self._failures: dict[str, list[datetime]] = {}
+        self._logins = Windows(TRIES, WINDOW_S, TOUCHED)
+        self._addresses = Windows(ADDRESS_TRIES, WINDOW_S, TOUCHED)
         self._hashing = asyncio.Lock()  # one thread; the others are for those who are signed in
         self._waiting = 0
         self._nobodys_hash = ""  # made on first need: hashing takes its time
@@ -83,24 +86,29 @@ class SignIn:
         kept = None if keep is None else secret_sha256(keep)
         await self._changes.set_password(account_id, await self.hashed(password), by, keep=kept)
 
-    async def sign_in(self, login: str, password: str, *, valid_for: timedelta) -> SignedIn:
+    async def sign_in(
+        self, login: str, password: str, *, valid_for: timedelta, address: str = ""
+    ) -> SignedIn:
         """Check the password; wrong login and wrong password answer alike."""
-        account = await self.prove(login, password)
+        account = await self.prove(login, password, address)
         return await self.issue(account, kind="session", label="", valid_for=valid_for)
 
-    async def prove(self, login: str, password: str) -> Account:
+    async def prove(self, login: str, password: str, address: str = "") -> Account:
         """Whose login and password these are. `wrong_credentials`; `too_many_requests`.
 
         The same reads and one hash, whether the login, the password or the account is wrong.
+        `address` is where it is tried from; "" is not counted.
         """
         tried = secret_sha256(login)
-        self._throttle(tried, self._clock.now())
+        self._throttle(tried, address)
         account = await self._accounts.find_by_login(login)
         stored = await self._accounts.password_hash(account.id if account is not None else "")
         is_right = await self._alone(self._verify, stored, password)
         if account is None or not is_right or not account.is_active:
+            if address:
+                self._addresses.count(address, self._clock.monotonic())
             raise GatewayError("sign-in refused", code="wrong_credentials")
-        self._failures.pop(tried, None)
+        self._logins.forget(tried)
         return account
 
     async def issue_token(
@@ -156,14 +164,11 @@ class SignIn:
             return False
         return stored is not None
 
-    def _throttle(self, tried: str, now: datetime) -> None:
-        """By login, as a hash: a name may be as long as a request. Count the try
-        before its outcome is known, or tries side by side would all be let in.
+    def _throttle(self, tried: str, address: str) -> None:
+        """By login, as a hash: a name may be as long as a request. Its try counts before the
+        outcome is known, or tries side by side would all be let in; an address counts what was
+        wrong alone, for all of an office may come from one.
         """
-        recent = [at for at in self._failures.get(tried, []) if now - at < WINDOW]
-        self._failures[tried] = recent
-        if len(recent) >= TRIES:
+        now_s = self._clock.monotonic()
+        if self._addresses.is_full(address, now_s) or not self._logins.take(tried, now_s):
             raise GatewayError("sign-in throttled", code="too_many_requests")
-        recent.append(now)
-        if len(self._failures) > TOUCHED_LOGINS:  # somebody tries names: forget the oldest
-            self._failures.pop(next(iter(self._failures)))

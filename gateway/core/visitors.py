@@ -84,6 +84,10 @@ class Windows:
         if len(self._events) > self._most_keys:
             self._events.popitem(last=False)
 
+    def forget(self, key: str) -> None:
+        """It begins anew."""
+        self._events.pop(key, None)
+
     def take(self, key: str, now_s: float) -> bool:
         """Count it unless it would be too many."""
         if self.is_full(key, now_s):

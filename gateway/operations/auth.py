@@ -61,9 +61,12 @@ def me_of(account: Account) -> Me:
 def operations(sign_in: SignIn, session_days: int) -> tuple[Operation, ...]:
     """The rows of `auth.*`."""
 
-    async def login(_caller: Caller, request: Login) -> Entered:
+    async def login(caller: Caller, request: Login) -> Entered:
         entered: SignedIn = await sign_in.sign_in(
-            request.login, request.password, valid_for=timedelta(days=session_days)
+            request.login,
+            request.password,
+            valid_for=timedelta(days=session_days),
+            address=caller.address,
         )
         return Entered(me_of(entered.account), entered.secret, entered.expires_at)
 

@@ -31,6 +31,7 @@ class Caller:
     is_local: bool = False
     language: str | None = None
     session_secret: str | None = field(default=None, repr=False)  # of the browser's cookie
+    address: str = ""  # from where a stranger signs in; "" where that counts for nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gateway.surfaces.session import (
     COOKIE,
     NOBODY,
     HttpCallers,
+    address_of,
     csrf_of,
     language_of,
     set_cookie,
@@ -91,7 +92,7 @@ class Rpc:
         if not self._callers.is_own_origin(request):
             raise GatewayError("origin", code="origin_refused")
         language = language_of(request)
-        caller = Caller(None, NOBODY, "rpc", language=language)
+        caller = Caller(None, NOBODY, "rpc", language=language, address=address_of(request))
         try:
             entered = await self._registry.call(caller, call.method, call.params)
         except GatewayError as error:

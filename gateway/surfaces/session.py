@@ -9,6 +9,7 @@ from yarl import URL
 
 from gateway.accounts.sign_in import SignIn, secret_sha256
 from gateway.core.access import Account, Audience, AudienceKind
+from gateway.core.visitors import client_address
 from gateway.errors import GatewayError, NotSignedInError
 from gateway.operations.table import Caller
 
@@ -16,6 +17,7 @@ COOKIE = "shutten_session"
 CSRF_HEADER = "X-Shutten-CSRF"
 NOBODY = Audience(AudienceKind.NONE)
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
+THIS_MACHINE = frozenset({client_address(each, (), ()) for each in ("127.0.0.1", "::1")})
 LANGUAGES = {"zh": "zh-TW", "ja": "ja", "en": "en"}
 
 
@@ -135,6 +137,16 @@ def is_loopback(request: web.Request) -> bool:
         return ipaddress.ip_address(request.remote or "").is_loopback
     except ValueError:
         return False
+
+
+def address_of(request: web.Request) -> str:
+    """By what a stranger's tries are counted, an IPv6 peer by its network.
+
+    "" for this machine: a proxy on it stands for everybody, and what its headers say of the asker
+    may be the asker's own word.
+    """
+    address = client_address(request.remote or "", (), ())
+    return "" if address in THIS_MACHINE else address
 
 
 def _host(request: web.Request) -> URL | None:

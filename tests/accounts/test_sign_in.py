@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import pytest
 from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
 
-from gateway.accounts.sign_in import MOST_WAITING, TRIES, SignIn
+from gateway.accounts.sign_in import ADDRESS_TRIES, MOST_WAITING, TOUCHED, TRIES, SignIn
 from gateway.core.access import Account, AccountRole
 from gateway.errors import GatewayError, InvalidRequestError
 from gateway.interfaces import Accounts
@@ -92,7 +93,7 @@ class CountingHasher(PasswordHasher):
 
 async def test_the_throttle_remembers_no_name_however_long(sign_in: SignIn) -> None:
     assert await refused(sign_in, "x" * 1_000_000, "wrong password") == "wrong_credentials"
-    assert sum(len(each) for each in sign_in._failures) < 1_000
+    assert sum(len(each) for each in sign_in._logins._events) < 1_000
 
 
 async def test_guessing_is_throttled_and_the_throttle_ends(
@@ -108,6 +109,37 @@ async def test_guessing_is_throttled_and_the_throttle_ends(
 async def test_guesses_side_by_side_are_no_more_than_one_after_the_other(sign_in: SignIn) -> None:
     codes = await asyncio.gather(*(refused(sign_in, "anna", f"guess {n}") for n in range(15)))
     assert Counter(codes) == {"wrong_credentials": TRIES, "too_many_requests": 15 - TRIES}
+
+
+class Instant(PasswordHasher):
+    """No password is right, at once."""
+
+    def verify(self, *args: Any) -> Literal[True]:
+        raise VerifyMismatchError
+
+
+async def test_one_address_cannot_try_login_after_login(sign_in: SignIn, clock: WoundClock) -> None:
+    plain, there = sign_in._hasher, "203.0.113.9"
+
+    async def tried(login: str, address: str) -> str:
+        with pytest.raises(GatewayError) as caught:
+            await sign_in.sign_in(login, PASSWORD, valid_for=DAY, address=address)
+        return caught.value.code
+
+    sign_in._hasher = Instant()
+    codes = [await tried(f"w{n}", there) for n in range(ADDRESS_TRIES + 1)]
+    assert codes == ["wrong_credentials"] * ADDRESS_TRIES + ["too_many_requests"]
+    assert await tried("w0", "203.0.113.10") == "wrong_credentials"
+    assert await tried("w0", "") == "wrong_credentials"  # this machine, or a proxy on it
+    for n in range(TOUCHED + 5):
+        sign_in._addresses.count(f"more {n}", clock.monotonic())
+    assert len(sign_in._addresses._events) == TOUCHED
+    sign_in._addresses.count(there, clock.monotonic())
+    clock.wind(minutes=6)
+    sign_in._hasher = plain
+    for _ in range(3):  # right ones count for nothing
+        await sign_in.sign_in("anna", PASSWORD, valid_for=DAY, address=there)
+    assert len(sign_in._addresses._events[there]) <= 1
 
 
 async def test_strangers_cannot_fill_the_machine_with_sign_ins(sign_in: SignIn) -> None:
