@@ -13,6 +13,7 @@ MAX_TOTAL_BYTES = 512 * 1024 * 1024
 MAX_RATIO = 250  # text shrinks 10 to 30 times; only above FREE_BYTES does it matter
 FREE_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 4096
+KEPT_BYTES = 1024 * 1024  # a part of XML up to this size is inflated once
 _STEP_BYTES = 1 << 16
 _LOCAL_HEADER_BYTES = 30
 _ENTRY_MARK = b"PK\x01\x02"
@@ -28,9 +29,10 @@ class Archive:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._parts = _directory(data)
+        self._kept: dict[str, bytes] = {}
         total = 0
-        for info in self._parts.values():
-            total += self._measured(info)
+        for name, info in self._parts.items():
+            total += self._measured(name, info)
             is_bomb = total > FREE_BYTES and total > len(data) * MAX_RATIO
             if total > MAX_TOTAL_BYTES or is_bomb:
                 raise refuse("document_limits", "the parts are too large together")
@@ -41,27 +43,39 @@ class Archive:
 
     def find(self, name: str) -> bytes | None:
         """The part's bytes, or None where there is no such part."""
-        info = self._parts.get(_plain(name).lower())
+        key = _plain(name).lower()
+        if key in self._kept:
+            return self._kept[key]
+        info = self._parts.get(key)
         return b"".join(self._inflated(info)) if info else None
 
     def head(self, name: str) -> bytes:
         """The first bytes of a part, to tell what it is; none where there is no such part."""
-        info = self._parts.get(_plain(name).lower())
+        key = _plain(name).lower()
+        if key in self._kept:
+            return self._kept[key][:HEAD_BYTES]
+        info = self._parts.get(key)
         return next(self._inflated(info), b"")[:HEAD_BYTES] if info else b""
 
-    def _measured(self, info: zipfile.ZipInfo) -> int:
+    def _measured(self, name: str, info: zipfile.ZipInfo) -> int:
+        is_kept = info.file_size <= KEPT_BYTES and name.endswith((".xml", ".rels"))
+        kept: list[bytes] = []
         size = 0
         check = 0
         packed = max(1, info.compress_size)
         for step in self._inflated(info):
             size += len(step)
             check = zlib.crc32(step, check)
+            if is_kept and size <= KEPT_BYTES:
+                kept.append(step)
             if size > MAX_PART_BYTES or (size > FREE_BYTES and size > packed * MAX_RATIO):
                 raise refuse("document_limits", "a part is too large")
         if size != info.file_size:
             raise refuse("document_limits", "a part has another size than it says")
         if check != info.CRC:
             raise refuse("extract_crashed", "a part is damaged")
+        if is_kept:
+            self._kept[name] = b"".join(kept)
         return size
 
     def _inflated(self, info: zipfile.ZipInfo) -> Iterator[bytes]:

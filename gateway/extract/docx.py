@@ -1,6 +1,6 @@
 """Word .docx: headings, paragraphs, tables, text boxes and notes in reading order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gateway.core.documents import Block, SourceWarning
@@ -68,7 +68,7 @@ class _Reader:
             if isinstance(item, Paragraph):
                 if item.text:
                     yield Block(item.text, HERE, item.level)
-                if item.has_more:
+                if item.boxes or item.graphics or item.notes:
                     yield from self._hanging(item)
             else:
                 yield from self._table(item)
@@ -83,7 +83,7 @@ class _Reader:
         for graphic in paragraph.graphics:
             yield from graphic_blocks(self._package, self._part, graphic, HERE)
 
-    def _note_blocks(self, references: list[tuple[str, str]]) -> Iterator[Block]:
+    def _note_blocks(self, references: Iterable[tuple[str, str]]) -> Iterator[Block]:
         for key in references:
             note = self._notes.take(key)
             text = " ".join(self._lines(note[1])) if note else ""
@@ -143,7 +143,7 @@ class _Reader:
         for item in self._items(container):
             if isinstance(item, Paragraph):
                 lines.append(item.text)
-                if item.has_more:
+                if item.boxes or item.graphics or item.notes:
                     lines += (line for box in item.boxes for line in self._lines(box))
                     lines += (block.text for block in self._graphics(item))
                     self._references += item.notes

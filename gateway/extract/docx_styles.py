@@ -12,7 +12,8 @@ MAX_CHAIN = 20  # styles based on styles
 DEEPEST = 6  # heading level that a section may have; Word knows nine
 _HEADING_NAME = re.compile(r"(?:heading|標題|标题|見出し)\s*([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|contents)\s*[1-9]|table of figures", re.IGNORECASE)
-_STYLE, _STYLE_END = b"<w:style ", b"</w:style>"
+_STYLE, _STYLE_END, _OF_TABLE = b"<w:style ", b"</w:style>", b'w:type="table"'
+_LATENT = re.compile(rb"<w:latentStyles[^>]*>(?:\s*<w:lsdException[^<>]*/>)*+\s*</w:latentStyles>")
 _OFF = frozenset({"0", "false", "off"})
 _VAL = f"{W}val"
 
@@ -78,16 +79,13 @@ class Styles:
 
 def without_tables(data: bytes) -> bytes:
     """The part without its table styles: most of its bytes, and nothing about paragraphs."""
+    data = _LATENT.sub(b"", data, count=1)
     first, *rest = data.split(_STYLE)
-    if not first.rstrip().endswith(b">"):  # within something else, or another prefix
-        return data
     kept = [first]
     for part in rest:
-        tag, _, _ = part.partition(b">")
-        if b'w:type="table"' in tag and part.count(_STYLE_END) == 1:
-            kept.append(part.partition(_STYLE_END)[2])
-        else:
-            kept.append(_STYLE + part)
+        end = part.find(_STYLE_END)
+        is_table = _OF_TABLE in part[: part.find(b">")] and end > 0
+        kept.append(part[end + len(_STYLE_END) :] if is_table else _STYLE + part)
     return b"".join(kept)
 
 

@@ -14,6 +14,7 @@ from gateway.extract.xml import child, leading, number
 MAX_SPAN = 64  # columns that one merged cell may claim
 Settings = Mapping[str, str | None]
 _ROW_PROPERTIES, _CELL_PROPERTIES, _DELETED = f"{W}trPr", f"{W}tcPr", f"{W}del"
+_CONTINUE = (None, "continue")
 _ROWS, _CELLS = frozenset({f"{W}tr"}), frozenset({f"{W}tc"})
 
 
@@ -72,8 +73,7 @@ def _row(row: Any) -> Row:
 
 def _continues(settings: Settings) -> bool:
     """Part of a merged cell whose text stands in its first one, above or to the left."""
-    merges = (settings[name] for name in ("vMerge", "hMerge") if name in settings)
-    return any(merge in {None, "continue"} for merge in merges)
+    return any(name in settings and settings[name] in _CONTINUE for name in ("vMerge", "hMerge"))
 
 
 def _span(settings: Settings, name: str, default: int) -> int:

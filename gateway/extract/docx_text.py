@@ -1,7 +1,7 @@
 """The text of Word paragraphs as a reader of the accepted document sees it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.extract.docx_styles import Style, Styles, W, is_on
@@ -43,13 +43,9 @@ class Paragraph:
 
     text: str = ""
     level: int | None = None  # of a heading
-    boxes: list[Any] = field(default_factory=list)
-    graphics: list[Any] = field(default_factory=list)  # charts and diagrams
-    notes: list[tuple[str, str]] = field(default_factory=list)  # (kind, id)
-
-    @property
-    def has_more(self) -> bool:
-        return bool(self.boxes or self.graphics or self.notes)
+    boxes: tuple[Any, ...] = ()
+    graphics: tuple[Any, ...] = ()  # charts and diagrams
+    notes: tuple[tuple[str, str], ...] = ()  # (kind, id)
 
 
 class TextReader:
@@ -155,10 +151,10 @@ class TextReader:
             self._walk(part)
 
     def _box(self, element: Any) -> None:
-        self._into.boxes.append(element)
+        self._into.boxes += (element,)
 
     def _graphic(self, element: Any) -> None:
-        self._into.graphics.append(element)
+        self._into.graphics += (element,)
         self._walk(element)  # for boxes within
 
     def _alternatives(self, element: Any) -> None:
@@ -166,7 +162,7 @@ class TextReader:
             self._walk(chosen)
 
     def _note(self, reference: Any) -> None:
-        self._into.notes.append((_NOTES[reference.tag], reference.get(f"{W}id", "")))
+        self._into.notes += ((_NOTES[reference.tag], reference.get(f"{W}id", "")),)
 
 
 def is_prompt(control: Any) -> bool:

@@ -47,6 +47,72 @@ def package(files: Mapping[str, str | bytes]) -> bytes:
     return data.getvalue()
 
 
+SLIDE_SPACES = (
+    'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" '
+    'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
+    'xmlns:dsp="http://schemas.microsoft.com/office/drawing/2008/diagram" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+)
+_KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def relations(targets: Mapping[str, tuple[str, str]]) -> str:
+    """A part of relationships: id -> (kind, target)."""
+    each = "".join(
+        f'<Relationship Id="{name}" Type="{_KINDS}/{kind}" Target="{target}"/>'
+        for name, (kind, target) in targets.items()
+    )
+    space = "http://schemas.openxmlformats.org/package/2006/relationships"
+    return f'<Relationships xmlns="{space}">{each}</Relationships>'
+
+
+def slides(*shapes: str, parts: Mapping[str, str] | None = None, hidden: int = 0) -> bytes:
+    """A .pptx of slides with those shapes; the first slide's file has the last name.
+
+    `parts` come with it as they are; `hidden` is the number of a slide that isn't shown.
+    """
+    files: dict[str, str] = {}
+    links: dict[str, tuple[str, str]] = {}
+    entries = ""
+    for number, tree in enumerate(shapes, 1):
+        name = f"slide{len(shapes) + 1 - number}.xml"
+        show = ' show="0"' if number == hidden else ""
+        files[f"ppt/slides/{name}"] = (
+            f"<p:sld {SLIDE_SPACES}{show}><p:cSld><p:spTree>{tree}</p:spTree></p:cSld></p:sld>"
+        )
+        links[f"rId{number}"] = ("slide", f"slides/{name}")
+        entries += f'<p:sldId id="{255 + number}" r:id="rId{number}"/>'
+    files["_rels/.rels"] = relations({"a": ("officeDocument", "ppt/presentation.xml")})
+    files["ppt/presentation.xml"] = (
+        f"<p:presentation {SLIDE_SPACES}><p:sldIdLst>{entries}</p:sldIdLst></p:presentation>"
+    )
+    files["ppt/_rels/presentation.xml.rels"] = relations(links)
+    return package({**files, **(parts or {})})
+
+
+def shape(*lines: str, kind: str = "") -> str:
+    """A shape with those paragraphs; `kind` of the placeholder it fills, if any."""
+    place = f'<p:ph type="{kind}"/>' if kind else ""
+    text = "".join(
+        line if line.startswith("<") else f"<a:p><a:r><a:t>{line}</a:t></a:r></a:p>"
+        for line in lines
+    )
+    named = f'<p:nvSpPr><p:cNvPr id="2" name="x"/><p:cNvSpPr/><p:nvPr>{place}</p:nvPr></p:nvSpPr>'
+    return f"<p:sp>{named}<p:txBody><a:bodyPr/>{text}</p:txBody></p:sp>"
+
+
+def frame(graphic: str) -> str:
+    """A table, a chart or a diagram on a slide."""
+    return (
+        "<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id='4' name='x'/></p:nvGraphicFramePr>"
+        f"<a:graphic><a:graphicData>{graphic}</a:graphicData></a:graphic></p:graphicFrame>"
+    )
+
+
 def p(text: str, properties: str = "") -> str:
     return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r></w:p>"
 
