@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from gateway.extract.reading import refuse
 
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_HIGH = bytes(range(0x80, 0x100))
 _TIE = 0.12  # closer scores than this tell nothing
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _STRAY_NULS = 100  # one in so many bytes is dirt in a narrow text, not a wide one
@@ -73,15 +74,28 @@ _WIDE = tuple(candidate for candidate in _CANDIDATES if candidate.codec.startswi
 _NARROW = tuple(candidate for candidate in _CANDIDATES if candidate not in _WIDE)
 
 
-def decode(data: bytes) -> str:
-    """The text. ExtractionError: `unsupported_format` for no text at all, `encoding_unknown`."""
+def without_mark(data: bytes) -> tuple[bytes, str] | None:
+    """(the rest, its codec) where a byte order mark tells the encoding."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
-            return _strict(data, codec) or _unknown(data)
+            return data[len(mark) :], codec
+    return None
+
+
+def non_ascii(data: bytes) -> int:
+    """How many bytes ASCII does not have."""
+    return len(data) - len(data.translate(None, _HIGH))
+
+
+def decode(data: bytes) -> str:
+    """The text. ExtractionError: `unsupported_format` for no text at all, `encoding_unknown`."""
+    marked = without_mark(data)
+    if marked is not None:
+        return strict(*marked) or _unknown(data)
     if data.count(0) * _STRAY_NULS <= len(data):
-        text = _strict(data, "utf-8")
+        text = strict(data, "utf-8")
         if text is not None:
-            return (b"\x1b$" in data and _strict(data, "iso2022_jp")) or text
+            return (b"\x1b$" in data and strict(data, "iso2022_jp")) or text
     return _best(data)
 
 
@@ -113,16 +127,17 @@ def _scored(data: bytes, candidates: tuple[_Candidate, ...]) -> Iterator[tuple[f
     for candidate in candidates:
         if candidate.codec == "big5hkscs" and has_big5:
             continue  # both makers' tables fit; the first is the common one
-        text = _strict(data, candidate.codec)
+        text = strict(data, candidate.codec)
         if text is not None:
             has_big5 = candidate.codec == "cp950" and _PRIVATE.search(text) is None
             yield _score(text, candidate), text
-    text = _strict(data, "cp1252")
+    text = strict(data, "cp1252")
     if text is not None and candidates is not _WIDE:
         yield _latin_score(text), text
 
 
-def _strict(data: bytes, codec: str) -> str | None:
+def strict(data: bytes, codec: str) -> str | None:
+    """The text, unless a byte of it can't be in that encoding."""
     try:
         return data.decode(codec)
     except UnicodeDecodeError:

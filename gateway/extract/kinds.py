@@ -22,11 +22,10 @@ class Kind(StrEnum):
 
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
+_IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
 _MARKS = (
     ((b"PK\x03\x04", b"PK\x05\x06"), Kind.ZIP),
     ((b"{\\rtf",), Kind.RICH_TEXT),
-    (_IMAGES, Kind.IMAGE),
 )
 _OTHERS = (
     b"ID3", b"\xff\xfb", b"RIFF", b"OggS", b"fLaC", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"\x7fELF",
@@ -45,9 +44,18 @@ def kind_of(data: bytes, name: str) -> Kind:
     if data.startswith(_OTHERS) or data[4:8] == b"ftyp":
         raise refuse("unsupported_format")
     lower = name.lower()
+    if _is_web_page(data, lower):
+        return Kind.WEB_PAGE
     if lower.endswith(_MARKDOWN):
         return Kind.MARKDOWN
     return Kind.TABLE if lower.endswith(_TABLES) else Kind.TEXT
+
+
+def is_picture(data: bytes) -> bool:
+    """A file that only OCR can read."""
+    is_webp = data.startswith(b"RIFF") and data[8:12] == b"WEBP"
+    is_bitmap = data.startswith(b"BM") and data[6:10] == bytes(4)  # a text may begin so, too
+    return data.startswith(_IMAGES) or is_webp or is_bitmap
 
 
 def _marked(data: bytes) -> Kind | None:
@@ -56,17 +64,34 @@ def _marked(data: bytes) -> Kind | None:
         return Kind.PDF
     if data.startswith(_OLE):
         return _ole_kind(data)
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+    if is_picture(data):
         return Kind.IMAGE
     return next((kind for marks, kind in _MARKS if data.startswith(marks)), None)
 
 
-_WEB_PAGE = re.compile(r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!doctype\s+html|<html)", re.IGNORECASE)
+_WEB_PAGE = re.compile(
+    r"(?:\s|<\?xml[^>]{0,200}\?>|<!--.{0,1000}?-->)*+(?:<!doctype\s+html|<html|<head|<body|<sami)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"<(?:[a-z]|!--|!doctype|/[a-z])", re.IGNORECASE)
+_WEB_NAMES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".smi", ".sami")
+_PEEKED = 8_192  # bytes
+_UTF_16 = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
-def is_web_page(text: str) -> bool:
+def _is_web_page(data: bytes, name: str) -> bool:
     """Mark-up whose tags, scripts and menus are no text for people."""
-    return _WEB_PAGE.match(text[:1000]) is not None
+    head = _head(data[:_PEEKED])
+    if _WEB_PAGE.match(head):
+        return True
+    return name.endswith(_WEB_NAMES) and _TAG.search(head) is not None
+
+
+def _head(data: bytes) -> str:
+    codec = next((codec for mark, codec in _UTF_16 if data.startswith(mark)), "")
+    if not codec and data.count(0) * 3 > len(data):
+        codec = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    return data.removeprefix(b"\xef\xbb\xbf").decode(codec or "latin-1", "ignore").lstrip("\ufeff")
 
 
 # ---------------------------------------------------------------- old Office files

@@ -23,7 +23,7 @@ def read_table(data: bytes, options: ReadOptions) -> Document:
     text = text_of(data, options)
     rows = _rows(text, _delimiter(text))
     places = [Locator(row=number, row_end=number) for number in range(1, len(rows) + 1)]
-    blocks = row_blocks(rows, places, has_header=_has_header(rows))
+    blocks = row_blocks(rows, places, has_header=names_columns(rows))
     return Document(bounded(blocks, options.max_chars), "text/csv")
 
 
@@ -69,7 +69,7 @@ def _delimiter(text: str) -> str:
     return max(_DELIMITERS, key=agreement)
 
 
-def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+def names_columns(rows: Sequence[Sequence[str]]) -> bool:
     """The first row names the columns unless it has numbers, like the data below."""
     filled = [row for row in rows if any(cell.strip() for cell in row)]
     if len(filled) < 2:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from gateway.core.documents import Block
 from gateway.core.passages import Locator
 from gateway.extract.encodings import decode
-from gateway.extract.kinds import is_web_page
 from gateway.extract.reading import Document, ReadOptions, bounded, refuse
 
 _BLANK_LINES = re.compile(r"\n[ \t\u3000]*\n\s*")
@@ -24,8 +23,6 @@ def text_of(data: bytes, options: ReadOptions) -> str:
     if len(data) > options.max_chars * BYTES_A_CHAR:
         raise refuse("too_many_chars")
     text = decode(data)
-    if is_web_page(text):
-        raise refuse("unsupported_format")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     if _is_binary(text):
         raise refuse("unsupported_format")

@@ -8,15 +8,18 @@ from collections.abc import Mapping
 import pymupdf
 
 from gateway.errors import ExtractionError
+from gateway.extract import charset_labels
 from gateway.extract.formats import read_document
 from gateway.extract.reading import ReadOptions
 
 CODECS = (
     "ascii", "latin-1", "cp437", "cp1252", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
     "utf-32", "cp950", "big5hkscs", "gb18030", "cp932", "euc_jp", "euc_kr", "cp949", "iso2022_jp",
-    "raw_unicode_escape", "unicode_escape", "utf-7",
+    "raw_unicode_escape", "unicode_escape", "utf-7", "utf-32-le", "utf-32-be",
+    *charset_labels.CODECS,
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
+_PAGE = "<html><style>.a{top:1px}</style><p class=a style='color:red'>字<table><tr><th>&eacute;"
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 _R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -59,6 +62,7 @@ def warm_up() -> None:
         (_TEXT.encode(), "a.txt"),
         (_TEXT.encode("cp950"), "a.md"),
         (b"a,b\n1,2\n", "a.csv"),
+        (_PAGE.encode("cp950"), "a.html"),
         (_zip(_WORD), "a.docx"),
         (_zip(_WORD)[:-4], "broken.docx"),
         (_zip(_SLIDES), "a.pptx"),
