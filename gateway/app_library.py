@@ -11,6 +11,7 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors
 from gateway.errors import ModelError
 from gateway.extract.supervisor import ExtractionSupervisor
+from gateway.fetching import GuardedFetch
 from gateway.interfaces import Clock, Encoder, Ids, Vector
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.library import Library
@@ -106,6 +107,7 @@ async def open_shelves(
             ids=ids,
             limits=limits,
             gate=gate,
+            fetch=GuardedFetch(has_plain_http=True).open,
         )
         library = Library(
             sources=store.sources,

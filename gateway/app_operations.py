@@ -86,6 +86,7 @@ def build_operations(seams: Seams) -> Operations:
         sources=store.sources,
         audit=store.audit,
         clock=clock,
+        progress=seams.shelves.ingestion.progress.of,
     )
     looking = insight.Insight(
         scopes=seams.scopes,
@@ -95,6 +96,7 @@ def build_operations(seams: Seams) -> Operations:
         clock=clock,
     )
     read, own = _reading(seams, desk), _own_documents(seams)
+    seams.files.follow(own.follow)
     talking = chat.Chat(
         store.agents, seams.files, store.turns, desk, read, default_agent=seams.default_agent
     )

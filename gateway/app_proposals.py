@@ -6,7 +6,6 @@ from gateway.app_library import Shelves
 from gateway.app_turns import TurnParts
 from gateway.core.chat_commands import CommandKind
 from gateway.dispatch import CommandHandler
-from gateway.fetching import GuardedFetch
 from gateway.interfaces import Clock
 from gateway.knowledge.approval import Approvals
 from gateway.knowledge.proposals import Proposals
@@ -49,7 +48,6 @@ def deciding(shelves: Shelves, clock: Clock, *, is_open: bool) -> tuple[Operatio
         library=shelves.library,
         audit=store.audit,
         clock=clock,
-        fetch=GuardedFetch(has_plain_http=True).open,
         is_open=is_open,
     )
     return operations.operations(operations.Deciding(approvals))

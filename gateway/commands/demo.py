@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gateway.commands.add import settled
 from gateway.commands.ask import answer_lines
-from gateway.commands.library import settled
 from gateway.commands.model import install_model
 from gateway.commands.operator import operator
 from gateway.commands.output import DONE, language, say, show

@@ -1,30 +1,18 @@
-"""`add`, `search` and `knowledge …`: keeping the library and looking into it."""
+"""`search` and `knowledge …`: keeping the library and looking into it."""
 
 import argparse
-import asyncio
-import sys
-from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
 from gateway.commands.operator import Operator, operator
-from gateway.commands.output import DONE, FAILED, language, say, show, show_table
+from gateway.commands.output import language, say, show, show_table
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
 from gateway.core.access import Role, Sensitivity
 from gateway.errors import InvalidRequestError
 
-POLL_S = 0.2
-SETTLED = ("ready", "failed")
-
 
 def register(commands: Commands) -> None:
     """Add these commands."""
-    add = commands.add("add", add_files, account=True)
-    add.add_argument("files", nargs="+", type=Path)
-    add.add_argument("--collection", required=True, help=say("opt_collection"))
-    add.add_argument("--no-wait", action="store_true", help=say("opt_no_wait"))
     search = commands.add("search", search_library, account=True)
     search.add_argument("query")
     search.add_argument("--collection", action="append", default=[], help=say("opt_collection"))
@@ -61,42 +49,6 @@ def acting_account(options: argparse.Namespace) -> str:
     if options.account is None:
         raise InvalidRequestError("no --as", reason=say("as_needed"))
     return str(options.account)
-
-
-async def add_files(options: argparse.Namespace) -> int:
-    account = acting_account(options)
-    async with operator(home_folder(options.home), language()) as gateway:
-        added = []
-        for file in options.files:
-            params = {"collection": options.collection, "path": str(file.absolute())}
-            added.append(await gateway.call("knowledge.sources.add_file", params, account))
-        if not options.no_wait:
-            with Progress(disable=not sys.stderr.isatty(), transient=True) as progress:
-                task = progress.add_task(say("adding"), total=len(added))
-                for one in added:
-                    one["source"] = await settled(gateway, one["source"], account)
-                    progress.advance(task)
-    show(options, added, [_added_line(one) for one in added])
-    return FAILED if any(one["source"]["state"] == "failed" for one in added) else DONE
-
-
-async def settled(gateway: Operator, source: dict[str, Any], account: str) -> dict[str, Any]:
-    """Wait until a source is searched by meaning too, or has failed."""
-    while source["state"] not in SETTLED or source["status_detail"] is None:
-        if source["state"] == "failed" or source["error_code"]:
-            break
-        await asyncio.sleep(POLL_S)
-        source = await gateway.call("knowledge.sources.get", {"source_id": source["id"]}, account)
-    return source
-
-
-def _added_line(one: dict[str, Any]) -> str:
-    source = one["source"]
-    if source["error_code"]:
-        return say("add_failed", title=source["title"], message=source["error_message"])
-    key = "added" if one["is_new"] else "already_there"
-    line = say(key, title=source["title"], passages=source["passages"], state=source["state"])
-    return "\n".join([line, *(f"  ! {warning['message']}" for warning in source["warnings"])])
 
 
 async def search_library(options: argparse.Namespace) -> int:

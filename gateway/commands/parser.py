@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from gateway.commands import (
+    add,
     agents,
     ask,
     demo,
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
         serve.register,
         demo.register,
         ask.register,
+        add.register,
         library.register,
         evaluation.register,
         model.register,

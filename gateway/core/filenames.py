@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from gateway.core.cutting import cut
+from gateway.core.urls import readable_address
 
 TITLE_CHARS = 200
 # what a folder's files are told by (A7); what a file really is, its content says
@@ -34,6 +35,11 @@ def title_of(name: str) -> str:
 def one_line(title: str) -> str:
     """What a page calls itself, or where it stands: one line of at most 200 characters."""
     return cut(_shown(title).strip(), TITLE_CHARS)
+
+
+def address_title(address: str) -> str:
+    """The title of a page that has no other: where it stands, with the slashes of an address."""
+    return one_line(readable_address(address))
 
 
 def _shown(name: str) -> str:

@@ -1,9 +1,7 @@
 """Deciding on what was proposed: in the dashboard, by who may at that moment (FEATURES A22)."""
 
 import asyncio
-import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -12,16 +10,14 @@ import structlog
 from gateway.core.access import Account
 from gateway.core.audit import AccessAction, AccessEntry, SecurityEvent
 from gateway.core.documents import Source, SourceState
+from gateway.core.filenames import address_title
 from gateway.core.proposals import OpenProposal, Proposal, ProposalKind, has_preview
-from gateway.errors import ConflictError, GatewayError, NotFoundError, UpstreamError
-from gateway.fetching import Opened
+from gateway.errors import ConflictError, GatewayError, NotFoundError
 from gateway.interfaces import Audit, Clock, ProposalCards
 from gateway.knowledge.library import Library
 from gateway.knowledge.proposal_files import ProposalFolder
 
 log = structlog.get_logger()
-Fetch = Callable[[str], AbstractAsyncContextManager[Opened]]
-PAGE_TYPES = ("text/", "application/xhtml+xml")
 LOST_RACES = frozenset({"not_found", "proposal_decided", "proposal_expired", "proposal_changed"})
 
 
@@ -36,7 +32,7 @@ class Previewed:
 class Approvals:
     """Whether the account may do it is asked within each transaction, never before it alone."""
 
-    def __init__(  # noqa: PLR0913 - one collaborator a seam
+    def __init__(
         self,
         *,
         cards: ProposalCards,
@@ -44,16 +40,14 @@ class Approvals:
         library: Library,
         audit: Audit,
         clock: Clock,
-        fetch: Fetch,
         is_open: bool = True,
     ) -> None:
-        """`fetch` is GuardedFetch.open; `is_open` is [knowledge] enabled (A29)."""
+        """`is_open` is [knowledge] enabled (A29)."""
         self._cards = cards
         self._folder = folder
         self._library = library
         self._audit = audit
         self._clock = clock
-        self._fetch = fetch
         self._is_open = is_open
 
     async def decidable(self, account: Account) -> Sequence[Previewed]:
@@ -66,8 +60,8 @@ class Approvals:
         """(source, is_new): from here on an ordinary document.
 
         NotFoundError for absent and not to be decided by this account, alike; ConflictError
-        `proposal_decided`, `proposal_expired`, `proposal_changed`. A refusal of the library, or
-        of an address, leaves the card as it was.
+        `proposal_decided`, `proposal_expired`, `proposal_changed`. A refusal of the library leaves
+        the card as it was.
         """
         card = await self._found(account, proposal_id)
         file = await self._folder.open(card.id, card.sha256)
@@ -127,21 +121,10 @@ class Approvals:
 
         if card.kind is not ProposalKind.URL:
             return await self._library.add_approved(draft, file, put)
+        # nobody asks an address before somebody approved it: its own job fetches it
         address = (await asyncio.to_thread(file.read)).decode("ascii")
-        async with self._fetched(address) as page:
-            return await self._library.add_approved(replace(draft, sha256=""), page, put)
-
-    @asynccontextmanager
-    async def _fetched(self, address: str) -> AsyncIterator[BinaryIO]:
-        """The page as it is now: nobody asks an address before somebody approved it."""
-        async with self._fetch(address) as answer:
-            if not answer.media_type.startswith(PAGE_TYPES):
-                raise UpstreamError("no page", code="url_fetch_failed")
-            with await asyncio.to_thread(tempfile.TemporaryFile) as page:
-                async for chunk in answer.chunks():
-                    page.write(chunk)
-                page.seek(0)
-                yield page
+        named = replace(draft, title=_given_title(card, address))
+        return await self._library.add_approved_page(named, address, put)
 
     async def _preview(self, card: Proposal) -> str | None:
         if not has_preview(card.kind, card.name):
@@ -167,3 +150,8 @@ class Approvals:
     def _check_open(self) -> None:
         if not self._is_open:
             raise GatewayError("knowledge is off", code="knowledge_disabled")
+
+
+def _given_title(card: Proposal, address: str) -> str:
+    """Nothing where the proposer gave none: the card then shows the address."""
+    return "" if card.title == address_title(address) else card.title

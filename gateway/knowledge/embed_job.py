@@ -15,6 +15,7 @@ from gateway.core.passages import NoVectors, Passage
 from gateway.errors import ModelError
 from gateway.interfaces import Clock, Encoder, Job, Jobs, PassageVectors, Sources, VectorStore
 from gateway.knowledge.ingest_job import MAX_STOPS
+from gateway.knowledge.progress import Progress
 
 log = structlog.get_logger()
 
@@ -36,6 +37,7 @@ class EmbedJob:
     encoder: Encoder
     clock: Clock
     limits: KnowledgeLimits
+    progress: Progress
 
     async def run(self, job: Job) -> None:
         """Repeatable: vectors that are stored are not made again."""
@@ -82,6 +84,8 @@ class EmbedJob:
             if not batch:
                 return True
             await self._put(batch)
+            done, _ = self.progress.of(source.id) or (0, 0)
+            self.progress.note(source.id, done + len(batch), source.passages)
         return False
 
     async def _later(self, source: Source, pause: timedelta) -> None:
@@ -108,6 +112,7 @@ class EmbedJob:
         self, source: Source, detail: StatusDetail, *, is_failed: bool = False
     ) -> None:
         """Ready, with the failure among the warnings or no longer there; other errors stay."""
+        self.progress.end(source.id)
         now = await self.sources.find(source.id)
         if now is None:
             return

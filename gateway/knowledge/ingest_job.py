@@ -1,27 +1,48 @@
-"""The job `ingest`: read a source in the sandbox, cut it, swap its revision in."""
+"""The job `ingest`: fetch or open a source, read it in the sandbox, swap its revision in."""
 
 import asyncio
-from collections.abc import Sequence
+import io
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import structlog
 
 from gateway.core.chunking import chunk
 from gateway.core.documents import (
     Chunk,
+    Extracted,
     NewRevision,
+    Original,
     Source,
     SourceState,
     SourceWarning,
 )
+from gateway.core.filenames import address_title, one_line
 from gateway.core.limits import KnowledgeLimits
-from gateway.errors import ExtractionError
+from gateway.errors import ExtractionError, GatewayError, StoreError, UpstreamError
 from gateway.interfaces import Blobs, Clock, Extractor, Ids, Job, Jobs, PassageIndex, Sources
+from gateway.knowledge.pages import Fetch, fetched, is_page
+from gateway.knowledge.progress import Progress
+from gateway.knowledge.quotas import check_growth
+from gateway.knowledge.upload_gate import UploadGate
 
 log = structlog.get_logger()
 
 MAX_STOPS = 3  # of the gateway while it works on one source (A9)
 INJECTION = "injection_wording"
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is to be read: the file, hints for its reader, and what was fetched for it."""
+
+    path: Path
+    name: str
+    charset: str = ""
+    original: Original | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +57,9 @@ class IngestJob:
     clock: Clock
     ids: Ids
     limits: KnowledgeLimits
+    gate: UploadGate
+    fetch: Fetch
+    progress: Progress
 
     async def run(self, job: Job) -> None:
         """Repeatable: a second run after a stop ends like one that was never stopped."""
@@ -48,23 +72,57 @@ class IngestJob:
         if not await self.sources.set_state(source.id, SourceState.EXTRACTING):
             return
         try:
-            revision = await self._read(source)
-        except ExtractionError as error:
-            log.info("extraction_refused", source=source.id, code=error.code)
+            async with self._opened(source) as opened:
+                revision = await self._read(source, opened)
+                if await self.sources.set_state(source.id, SourceState.INDEXING):
+                    await self._index(source, revision)
+        except StoreError:  # the job is done again later
+            raise
+        except GatewayError as error:
+            log.info("source_refused", source=source.id, code=error.code)
             await self._fail(source, error.code)
-            return
-        if await self.sources.set_state(source.id, SourceState.INDEXING):
-            await self._index(source, revision)
+        finally:
+            self.progress.end(source.id)
 
-    async def _read(self, source: Source) -> NewRevision:
-        extracted = await self.extractor.extract(self.blobs.path(source.sha256), source.title)
+    @asynccontextmanager
+    async def _opened(self, source: Source) -> AsyncIterator[_Opened]:
+        """A page is fetched anew; what was fetched before stays the original until the swap."""
+        if not source.address:
+            yield _Opened(self.blobs.path(source.sha256), source.title)
+            return
+        page = await fetched(self.fetch, source.address)
+        check_growth(self.limits, source, len(page.body), await self.sources.usage())
+        with ExitStack() as held:
+            async with self.gate.upload():
+                body = io.BytesIO(page.body)
+                kept = Original(*await self.blobs.put(body, self.limits.max_source_bytes))
+                held.enter_context(self.gate.holding(kept.sha256))
+            yield _Opened(self.blobs.path(kept.sha256), page.name, page.charset, kept)
+
+    async def _read(self, source: Source, opened: _Opened) -> NewRevision:
+        extracted = await self.extractor.extract(
+            opened.path,
+            opened.name,
+            charset=opened.charset,
+            on_progress=partial(self.progress.note, source.id),
+        )
+        if source.address and not is_page(extracted.media_type):
+            raise UpstreamError("something else that calls itself a page", code="url_fetch_failed")
         chunks, sections = await asyncio.to_thread(chunk, extracted)
         usage = await self.sources.usage()
         others = sum(passages for _, passages, _ in usage.values()) - source.passages
         if others + len(chunks) > self.limits.max_chunks_total:
             raise ExtractionError("too many passages", code="quota_chunks")
-        warnings = (*extracted.warnings, *_injection(chunks))
-        return NewRevision(self.ids.new(), source.id, chunks, sections, warnings)
+        return NewRevision(
+            self.ids.new(),
+            source.id,
+            chunks,
+            sections,
+            (*extracted.warnings, *_injection(chunks)),
+            _title(source, extracted),
+            extracted.media_type,
+            opened.original,
+        )
 
     async def _index(self, source: Source, revision: NewRevision) -> None:
         if not await self.index.replace(revision):
@@ -79,6 +137,13 @@ class IngestJob:
         """What could be searched before still can be: then the source stays ready."""
         state = SourceState.FAILED if source.revision_id is None else SourceState.READY
         await self.sources.set_state(source.id, state, error_code=code)
+
+
+def _title(source: Source, extracted: Extracted) -> str:
+    """A page's own, else where it stands; files keep their names."""
+    if not source.names_itself:
+        return ""
+    return one_line(extracted.title) or address_title(source.address)
 
 
 def _injection(chunks: Sequence[Chunk]) -> Sequence[SourceWarning]:

@@ -23,6 +23,8 @@ from gateway.interfaces import (
 )
 from gateway.knowledge.embed_job import EVERY, EmbedJob
 from gateway.knowledge.ingest_job import IngestJob
+from gateway.knowledge.pages import Fetch
+from gateway.knowledge.progress import Progress
 from gateway.knowledge.upkeep_jobs import Upkeep, UpkeepJobs
 from gateway.knowledge.upload_gate import UploadGate
 
@@ -59,15 +61,20 @@ class Ingestion:
         ids: Ids,
         limits: KnowledgeLimits,
         gate: UploadGate,
+        fetch: Fetch,
     ) -> None:
+        """`fetch` is GuardedFetch.open: for pages of the web, asked when their job runs."""
+        self.progress = Progress()
         self._jobs = jobs
         self._sources = sources
         self._clock = clock
         self._by = ids.new()
         self._wake = [asyncio.Event() for _ in LANES]
         self._moved = asyncio.Event()
-        ingest = IngestJob(sources, index, jobs, blobs, extractor, clock, ids, limits)
-        embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits)
+        ingest = IngestJob(
+            sources, index, jobs, blobs, extractor, clock, ids, limits, gate, fetch, self.progress
+        )
+        embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress)
         chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate)
         self._handlers: Mapping[str, Handler] = {
             "ingest": ingest.run,

@@ -1,21 +1,24 @@
 """Adding documents to a collection and taking them out: quotas, original, source, job."""
 
 import asyncio
+import hashlib
 import io
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import BinaryIO
 
 from gateway.core.access import Account, Collection
 from gateway.core.documents import Source, SourceKind, SourceState
-from gateway.core.filenames import title_of
+from gateway.core.filenames import address_title, one_line, title_of
 from gateway.core.limits import KnowledgeLimits
-from gateway.errors import ExtractionError, GatewayError, NotFoundError
+from gateway.core.urls import page_address
+from gateway.errors import ExtractionError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Blobs, Clock, Ids, Jobs, Sources
+from gateway.knowledge.quotas import PutSource, Room, refused
 from gateway.knowledge.upload_gate import UploadGate
 
-PutSource = Callable[[Source], Awaitable[tuple[Source, bool]]]  # as Sources.add
 _NO_PATH = str.maketrans("/\\", "／＼")  # a pasted title, `2026/01`, has no folders to leave out
+_CHUNK_BYTES = 1 << 20
 
 
 class Library:
@@ -42,30 +45,43 @@ class Library:
         self._limits = limits
         self._gate = gate
         self._wake = wake
-        self._adding = asyncio.Lock()  # quotas are checked and used up by one at a time
+        self._room = Room(sources, limits)
 
     async def add_file(
         self, collection: Collection, name: str, stream: BinaryIO, account: Account | None
     ) -> tuple[Source, bool]:
         """(source, is_new); the same bytes in the same collection give the existing one.
 
-        GatewayError: `too_large`, `quota_sources`, `quota_bytes`, `store_full`; NotFoundError
-        when the collection went meanwhile.
+        GatewayError: `too_large`, `quota_sources`, `quota_bytes`, `quota_chunks`, `store_full`;
+        NotFoundError when the collection went meanwhile.
         """
-        return await self._add(collection, title_of(name), SourceKind.FILE, stream, account)
+        draft = self._draft(collection, title_of(name), SourceKind.FILE, account)
+        return await self._add(draft, stream, self._sources.add)
 
     async def add_text(
         self, collection: Collection, title: str, text: str, account: Account | None
     ) -> tuple[Source, bool]:
         """A pasted text, kept as a `.txt` source. Also `too_many_chars` and `empty_text`."""
         if len(text) > self._limits.max_source_chars:
-            raise _refused("too_many_chars", limit=self._limits.max_source_chars)
+            raise refused("too_many_chars", limit=self._limits.max_source_chars)
         if not text.strip():
             raise ExtractionError("nothing was pasted", code="empty_text")
         name = title_of(title.translate(_NO_PATH))
         name = name if name.lower().endswith(".txt") else f"{name}.txt"
         stream = io.BytesIO(text.encode("utf-8", "replace"))
-        return await self._add(collection, name, SourceKind.PASTE, stream, account)
+        draft = self._draft(collection, name, SourceKind.PASTE, account)
+        return await self._add(draft, stream, self._sources.add)
+
+    async def add_page(
+        self, collection: Collection, url: str, account: Account | None, title: str = ""
+    ) -> tuple[Source, bool]:
+        """A page of the web; nothing is asked of it before its job runs (FEATURES A6).
+
+        (source, is_new), False for an address of the same page. Without a title the page's own is
+        taken once it was read. InvalidRequestError where it is no address of a page; quotas.
+        """
+        draft = self._draft(collection, title, SourceKind.URL, account)
+        return await self._add_page(_of_page(draft, url), self._sources.add)
 
     async def add_approved(
         self, draft: Source, stream: BinaryIO, put: PutSource
@@ -74,16 +90,13 @@ class Library:
 
         As `add_file`, and `proposal_changed` where the draft names other bytes than came.
         """
-        async with self._gate.upload():
-            sha256, size = await self._blobs.put(stream, self._limits.max_source_bytes)
-            if draft.sha256 not in ("", sha256):
-                raise _refused("proposal_changed")
-            whole = replace(draft, sha256=sha256, size_bytes=size)
-            async with self._adding:
-                source, is_new = await self._put(whole, put)
-        if is_new:
-            self._wake()
-        return source, is_new
+        return await self._add(draft, stream, put)
+
+    async def add_approved_page(
+        self, draft: Source, url: str, put: PutSource
+    ) -> tuple[Source, bool]:
+        """As `add_page`, together with the decision."""
+        return await self._add_page(_of_page(draft, url), put)
 
     async def read_again(self, source_id: str) -> None:
         """Re-index: what is searched now stays until the new reading is whole. NotFoundError."""
@@ -102,56 +115,69 @@ class Library:
         await self._jobs.put("sweep_blobs", "", self._clock.now())
         self._wake()
 
-    async def _add(
-        self,
-        collection: Collection,
-        title: str,
-        kind: SourceKind,
-        stream: BinaryIO,
-        account: Account | None,
-    ) -> tuple[Source, bool]:
+    def _draft(
+        self, collection: Collection, title: str, kind: SourceKind, account: Account | None
+    ) -> Source:
+        return Source(
+            id=self._ids.new(),
+            collection_id=collection.id,
+            title=title,
+            kind=kind,
+            sha256="",
+            size_bytes=0,
+            state=SourceState.QUEUED,
+            created_at=self._clock.now(),
+            added_by=account.id if account else None,
+        )
+
+    async def _add(self, draft: Source, stream: BinaryIO, put: PutSource) -> tuple[Source, bool]:
+        most = self._limits.max_source_bytes
+        sha256, size = await asyncio.to_thread(_measured, stream, most)
+        if draft.sha256 not in ("", sha256):
+            raise refused("proposal_changed")
+
+        async def keep() -> None:
+            if await self._blobs.put(stream, most) != (sha256, size):
+                raise refused("proposal_changed")  # somebody writes to the file meanwhile
+
         async with self._gate.upload():
-            sha256, size = await self._blobs.put(stream, self._limits.max_source_bytes)
-            draft = Source(
-                id=self._ids.new(),
-                collection_id=collection.id,
-                title=title,
-                kind=kind,
-                sha256=sha256,
-                size_bytes=size,
-                state=SourceState.QUEUED,
-                created_at=self._clock.now(),
-                added_by=account.id if account else None,
-            )
-            async with self._adding:
-                source, is_new = await self._put(draft, self._sources.add)
+            whole = replace(draft, sha256=sha256, size_bytes=size)
+            source, is_new = await self._room.add(whole, keep, put)
         if is_new:
             self._wake()
         return source, is_new
 
-    async def _put(self, draft: Source, put: PutSource) -> tuple[Source, bool]:
-        """No quota stands in the way of what is there already."""
-        same = [
-            s for s in await self._sources.list(draft.collection_id) if s.sha256 == draft.sha256
-        ]
-        if not same:
-            self._check(draft, await self._sources.usage())
-        return await put(draft)
-
-    def _check(self, draft: Source, usage: Mapping[str, tuple[int, int, int]]) -> None:
-        limits = self._limits
-        count, _, size = usage.get(draft.collection_id, (0, 0, 0))
-        total = sum(each[2] for each in usage.values())
-        if count >= limits.max_sources_per_collection:
-            raise _refused("quota_sources", limit=limits.max_sources_per_collection)
-        if (
-            size + draft.size_bytes > limits.max_collection_bytes
-            or total + draft.size_bytes > limits.max_total_bytes
-        ):
-            raise _refused("quota_bytes", limit_mb=limits.max_collection_bytes // 1_000_000)
-        if sum(each[1] for each in usage.values()) >= limits.max_chunks_total:
-            raise _refused("quota_chunks", limit=limits.max_chunks_total)
+    async def _add_page(self, draft: Source, put: PutSource) -> tuple[Source, bool]:
+        source, is_new = await self._room.add(draft, _nothing, put)
+        if is_new:
+            self._wake()
+        return source, is_new
 
 
-def _refused(code: str, **params: int) -> GatewayError:
-    return GatewayError(code, code=code, **params)
+def _of_page(draft: Source, url: str) -> Source:
+    address = page_address(url)
+    if address is None:
+        raise InvalidRequestError("url", reason="url: http or https, without credentials")
+    given = one_line(draft.title)
+    title = given or address_title(address)
+    return replace(
+        draft, title=title, address=address, names_itself=not given, sha256="", size_bytes=0
+    )
+
+
+async def _nothing() -> None:
+    return
+
+
+def _measured(stream: BinaryIO, most_bytes: int) -> tuple[str, int]:
+    """Hash and size, before anything is kept; the stream is at its start again."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := stream.read(_CHUNK_BYTES):
+        size += len(chunk)
+        if size > most_bytes:
+            raise InvalidRequestError(
+                f"over {most_bytes} bytes", code="too_large", limit_mb=most_bytes // 1_000_000
+            )
+        digest.update(chunk)
+    stream.seek(0)
+    return digest.hexdigest(), size

@@ -11,7 +11,7 @@ import structlog
 
 from gateway.core.access import AgentSide, Audience, Collection
 from gateway.core.audit import AccessAction, AccessEntry, SecurityEvent
-from gateway.core.filenames import title_of
+from gateway.core.filenames import address_title, title_of
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.proposals import (
     Proposal,
@@ -226,7 +226,7 @@ class Proposals:
             address = address_of(content.url)
             if address is None:
                 raise InvalidRequestError("url", reason="url: http or https, without credentials")
-            title = title_of((title or address).translate(_NO_PATH))
+            title = title_of(title.translate(_NO_PATH)) if title else address_title(address)
             return Offered(ProposalKind.URL, title, address, _bytes(address))
         return self._pasted(content.text or "", title)
 

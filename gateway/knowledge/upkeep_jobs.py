@@ -57,13 +57,9 @@ class UpkeepJobs:
 
     async def _sweep(self) -> None:
         before = self.clock.now() - GRACE
-        used = {
-            source.sha256
-            for collection_id in await self.sources.usage()
-            for source in await self.sources.list(collection_id)
-        }
+        used = await self.sources.originals()
         for sha256, stored_at in await self.blobs.list():
-            if sha256 not in used and stored_at < before:
+            if sha256 not in used and stored_at < before and not self.gate.is_held(sha256):
                 await self.blobs.remove(sha256)
                 log.info("blob_swept", sha256=sha256)
 

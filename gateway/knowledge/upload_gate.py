@@ -1,8 +1,9 @@
 """Keeps the sweep of unused originals and uploads of the same bytes out of each other's way."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 
 class UploadGate:
@@ -12,6 +13,22 @@ class UploadGate:
         self._uploads = 0
         self._changed = asyncio.Condition()
         self._is_sweeping = False
+        self._held: Counter[str] = Counter()
+
+    @contextmanager
+    def holding(self, sha256: str) -> Iterator[None]:
+        """Sweeps go on, and leave this one: it is read now, and a source refers to it later."""
+        self._held[sha256] += 1
+        try:
+            yield
+        finally:
+            self._held[sha256] -= 1
+            if not self._held[sha256]:
+                del self._held[sha256]
+
+    def is_held(self, sha256: str) -> bool:
+        """Whether a sweep has to leave it."""
+        return sha256 in self._held
 
     @asynccontextmanager
     async def upload(self) -> AsyncIterator[None]:

@@ -1,7 +1,7 @@
 """`knowledge.collections.*`, `.sources.*`: keeping the library."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from gateway.operations.library_types import (
     CollectionReference,
     CollectionView,
     FileOnDisk,
-    Paste,
+    NewSource,
     SourceReference,
     SourceView,
     shelf_view,
@@ -29,6 +29,7 @@ from gateway.operations.library_types import (
 )
 from gateway.operations.table import Caller, Operation, Permission
 
+ProgressOf = Callable[[str], tuple[int, int] | None]
 NO_COLLECTION = ""  # asked for where the source is missing: refused, logged and timed alike
 
 
@@ -36,13 +37,22 @@ class Keeping:
     """What these operations share."""
 
     def __init__(
-        self, *, desk: Desk, library: Library, sources: Sources, audit: Audit, clock: Clock
+        self,
+        *,
+        desk: Desk,
+        library: Library,
+        sources: Sources,
+        audit: Audit,
+        clock: Clock,
+        progress: ProgressOf = lambda source_id: None,
     ) -> None:
+        """`progress` tells how far the work on a source is (Ingestion.progress.of)."""
         self._desk = desk
         self._library = library
         self._sources = sources
         self._audit = audit
         self._clock = clock
+        self._progress = progress
 
     async def list_collections(self, caller: Caller, _request: Nothing) -> list[CollectionView]:
         """What the account has a role on."""
@@ -84,23 +94,30 @@ class Keeping:
             collections=(collection.id,),
         )
         await self._audit.record(entry)
-        return [source_view(source, caller.language) for source in sources]
+        return [self._view(source, caller) for source in sources]
 
     async def source(self, caller: Caller, request: SourceReference) -> SourceView:
         """One document's state."""
         source = await self.required(caller, request.source_id, Role.VIEWER)
-        return source_view(source, caller.language)
+        return self._view(source, caller)
 
-    async def paste(self, caller: Caller, request: Paste) -> Added:
-        """Add a document given as text."""
-        if request.kind != "paste":
-            raise InvalidRequestError("kind", reason="kind: paste")
-        account = account_of(caller)
+    async def add(self, caller: Caller, request: NewSource) -> Added:
+        """Add a document given as text, or a page of the web."""
+        if request.kind not in ("paste", "url"):
+            raise InvalidRequestError("kind", reason="kind: paste, url")
+        account, title = account_of(caller), request.title
         collection = await self._desk.require(account, request.collection, Role.EDITOR)
-        source, is_new = await self._library.add_text(
-            collection, request.title, request.text, account
-        )
-        return Added(source_view(source, caller.language), is_new)
+        if request.kind == "url":
+            added = await self._library.add_page(collection, request.url, account, title)
+        else:
+            added = await self._library.add_text(collection, title, request.text, account)
+        return Added(self._view(added[0], caller), added[1])
+
+    async def reindex(self, caller: Caller, request: SourceReference) -> SourceView:
+        """Read a document again, a page as it is now; what is searched stays until it is whole."""
+        source = await self.required(caller, request.source_id, Role.EDITOR)
+        await self._library.read_again(source.id)
+        return self._view(await self.required(caller, source.id, Role.EDITOR), caller)
 
     async def add_file(self, caller: Caller, request: FileOnDisk) -> Added:
         """Add a file of this machine, for the command line."""
@@ -114,7 +131,10 @@ class Keeping:
         except (OSError, ValueError) as error:  # ValueError: no path at all, with a NUL in it
             reason = getattr(error, "strerror", None) or "path"
             raise InvalidRequestError(str(error), reason=f"{path.name}: {reason}") from error
-        return Added(source_view(source, caller.language), is_new)
+        return Added(self._view(source, caller), is_new)
+
+    def _view(self, source: Source, caller: Caller) -> SourceView:
+        return source_view(source, caller.language, self._progress(source.id))
 
     async def required(self, caller: Caller, source_id: str, least: Role) -> Source:
         """The document, for whoever has the role; missing and forbidden alike: NotFoundError."""
@@ -143,7 +163,8 @@ def operations(keeping: Keeping) -> tuple[Operation, ...]:
         ("collections.delete", "Delete it all.", signed_in, CollectionDeletion, keeping.delete),
         ("sources.list", "List documents.", signed_in, CollectionReference, keeping.list_sources),
         ("sources.get", "Tell a document's state.", signed_in, SourceReference, keeping.source),
-        ("sources.add", "Add a document as text.", signed_in, Paste, keeping.paste),
+        ("sources.add", "Add a text, or a page of the web.", signed_in, NewSource, keeping.add),
+        ("sources.reindex", "Read it again.", signed_in, SourceReference, keeping.reindex),
         ("sources.add_file", "Add a file of this machine.", local, FileOnDisk, keeping.add_file),
     )
     return tuple(

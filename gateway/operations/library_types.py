@@ -59,13 +59,14 @@ class CollectionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Paste:
-    """A document given as text."""
+class NewSource:
+    """`paste`: a document given as `text`. `url`: a page of the web; untitled, it names itself."""
 
     collection: str
-    title: str
-    text: str
+    title: str = ""
+    text: str = ""
     kind: str = "paste"
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,14 @@ class WarningView:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgressView:
+    """How far the step under way is: pages or sheets read, then passages with their vectors."""
+
+    done: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceView:
     """A document as people see it in the list."""
 
@@ -108,6 +117,9 @@ class SourceView:
     warnings: list[WarningView]
     passages: int
     created_at: datetime
+    url: str = ""  # of a page
+    media_type: str = ""  # what it was read as
+    progress: ProgressView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +130,10 @@ class Added:
     is_new: bool
 
 
-def source_view(source: Source, language: str | None) -> SourceView:
-    """A document with its error and warnings as sentences."""
+def source_view(
+    source: Source, language: str | None, progress: tuple[int, int] | None = None
+) -> SourceView:
+    """A document with its error and warnings as sentences; `progress` as (done, all)."""
     return SourceView(
         source.id,
         source.collection_id,
@@ -142,6 +156,9 @@ def source_view(source: Source, language: str | None) -> SourceView:
         ],
         source.passages,
         source.created_at,
+        source.address,
+        source.media_type,
+        None if progress is None else ProgressView(*progress),
     )
 
 

@@ -23,6 +23,7 @@ from gateway.knowledge.upload_gate import UploadGate
 from gateway.store import Store
 from tests.fakes.extraction import FakeExtractor
 from tests.fakes.knowledge import FakeEncoder
+from tests.fakes.pages import FakeWeb
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
 
@@ -39,6 +40,7 @@ class Shelf:
     limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
     extractor: Extractor = field(default_factory=FakeExtractor)
     encoder: Encoder = field(default_factory=FakeEncoder)
+    web: FakeWeb = field(default_factory=FakeWeb)
 
     def __post_init__(self) -> None:
         self.gate = UploadGate()
@@ -60,6 +62,7 @@ class Shelf:
             ids=IDS,
             limits=self.limits,
             gate=self.gate,
+            fetch=self.web.open,
         )
         self.library = Library(
             sources=store.sources,
@@ -81,6 +84,10 @@ class Shelf:
     async def add(self, collection: Collection, name: str, text: str | bytes) -> Source:
         data = text.encode() if isinstance(text, str) else text
         source, _ = await self.library.add_file(collection, name, io.BytesIO(data), OWNER)
+        return source
+
+    async def page(self, collection: Collection, url: str, title: str = "") -> Source:
+        source, _ = await self.library.add_page(collection, url, OWNER, title)
         return source
 
     async def done(self, collection: Collection, name: str, text: str | bytes) -> Source:

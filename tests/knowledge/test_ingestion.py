@@ -1,7 +1,8 @@
 """Durable jobs: every state, every stop, deletions in between, and never a blocked queue."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -12,8 +13,10 @@ from gateway.core.passages import NoVectors
 from gateway.errors import ModelError, NotFoundError
 from gateway.interfaces import Vector
 from gateway.knowledge.ingestion import LEASE, Ingestion
+from gateway.knowledge.pages import Answer, Fetch
 from tests.fakes.extraction import FakeExtractor
 from tests.fakes.knowledge import FakeEncoder
+from tests.fakes.pages import FakeWeb
 from tests.knowledge.shelf import Shelf
 from tests.knowledge.tripwire import KilledError, Tripwire
 
@@ -258,6 +261,21 @@ async def test_a_source_read_again_while_it_is_embedded_ends_with_the_new_text(
 # ---------------------------------------------------------------- stops
 
 
+def tripping(web: FakeWeb, wire: Tripwire) -> Fetch:
+    """A fetch that the wire may end before it, or once the whole page came."""
+
+    @asynccontextmanager
+    async def fetch(url: str) -> AsyncIterator[Answer]:
+        async def answered() -> None:
+            return
+
+        async with web.open(url) as answer:
+            await wire.pass_through(answered)
+            yield answer
+
+    return fetch
+
+
 async def one_life(shelf: Shelf, wire: Tripwire) -> bool:
     """Work until the wire trips or nothing is due; whether it tripped."""
     store = shelf.store
@@ -274,6 +292,7 @@ async def one_life(shelf: Shelf, wire: Tripwire) -> bool:
         ids=shelf.ids,
         limits=shelf.limits,
         gate=shelf.gate,
+        fetch=tripping(shelf.web, wire),
     )
     try:
         await ingestion.drain()

@@ -6,8 +6,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,34 +27,22 @@ from gateway.core.access import (
     Sensitivity,
     SubjectKind,
 )
-from gateway.core.documents import SourceKind
+from gateway.core.documents import SourceKind, SourceState
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.messages import Sender
 from gateway.core.proposals import Proposal, ProposalKind
 from gateway.errors import ConflictError, GatewayError, NotFoundError, UpstreamError
-from gateway.fetching import Opened
 from gateway.knowledge.approval import Approvals
 from gateway.knowledge.proposal_files import ProposalFolder
 from gateway.knowledge.proposals import FromAgent, Proposals, ProposingTurn, file_offered
 from gateway.store import Store
+from tests.fakes.pages import FakePage
 from tests.fakes.times import RealIds
 from tests.knowledge.shelf import OWNER, Shelf
 
 IDS = RealIds()
 TEXT = "員工停車位每月租金為八百元。"
 ADMIN = Account("root", "root", "Root", AccountRole.ADMIN)
-
-
-class Page:
-    """What an address answers."""
-
-    def __init__(self, media_type: str = "text/plain", body: bytes = TEXT.encode()) -> None:
-        self.media_type = media_type
-        self.body = body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self.body[:3]
-        yield self.body[3:]
 
 
 @dataclass
@@ -66,8 +53,6 @@ class World:
     home: Path
     handbook: Collection
     person: Account
-    page: Page | UpstreamError = field(default_factory=Page)
-    fetched: list[str] = field(default_factory=list)
     limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
 
     def __post_init__(self) -> None:
@@ -94,7 +79,6 @@ class World:
             library=self.shelf.library,
             audit=store.audit,
             clock=self.shelf.clock,
-            fetch=self.fetch,
         )
 
     @property
@@ -108,13 +92,6 @@ class World:
     @property
     def attachments(self) -> Path:
         return self.home / "agents" / "a1" / "attachments"
-
-    @asynccontextmanager
-    async def fetch(self, url: str) -> AsyncIterator[Opened]:
-        self.fetched.append(url)
-        if isinstance(self.page, UpstreamError):
-            raise self.page
-        yield self.page  # type: ignore[misc]
 
     def turn(self, audience: Audience | None = None, **over: Any) -> ProposingTurn:
         who = audience or Audience(AudienceKind.ACCOUNT_DOOR, self.person)
@@ -486,23 +463,33 @@ async def test_content_that_cannot_be_taken(world: World, content: FromAgent, co
     assert world.files() == []
 
 
-async def test_an_address_is_asked_only_once_it_was_approved(world: World) -> None:
-    content = FromAgent(url="https://kb.example.com/parking#fees")
-    card = await world.proposals.from_agent(world.turn(), "handbook", content, "停車")
-    (seen,) = await world.approvals.decidable(OWNER)
-    assert (seen.preview, world.fetched) == ("https://kb.example.com/parking", [])
-    for page in (UpstreamError("x", code="url_blocked"), Page("application/pdf")):
-        world.page = page
-        with pytest.raises(UpstreamError):
-            await world.approvals.approve(OWNER, card.id)
-    assert world.files() == [card.id]
-    world.page = Page()
-    source, _ = await world.approvals.approve(OWNER, card.id)
-    assert (source.kind, source.size_bytes) == (SourceKind.URL, len(TEXT.encode()))
-    assert world.fetched == ["https://kb.example.com/parking"] * 3
+async def test_an_address_is_asked_by_its_job_once_it_was_approved(world: World) -> None:
+    web = world.shelf.web
+    address, other = "https://kb.example.com/parking", "https://kb.example.com/other"
+    web.pages[address] = FakePage(f"停車\n\n{TEXT}".encode())
+    web.pages[other] = UpstreamError("inside", code="url_blocked")
+    named = FromAgent(url=f"{address}#fees")
+    card = await world.proposals.from_agent(world.turn(), "handbook", named, "停車")
+    bad = await world.proposals.from_agent(world.turn(), "handbook", FromAgent(url=other))
+    seen = await world.approvals.decidable(OWNER)
+    assert [(each.preview, each.card.proposal.title) for each in seen] == [
+        (address, "停車"),
+        (other, other),
+    ]
+    source, is_new = await world.approvals.approve(OWNER, card.id)
+    refused, _ = await world.approvals.approve(OWNER, bad.id)
+    assert (source.kind, source.address, is_new, web.asked) == (SourceKind.URL, address, True, [])
+    assert world.files() == []
     await world.shelf.ingestion.drain()
+    assert web.asked == [address, other]
+    read, failed = await world.shelf.now(source), await world.shelf.now(refused)
+    assert (read.title, read.state, read.error_code) == ("停車", SourceState.READY, None)
+    assert (failed.state, failed.error_code) == (SourceState.FAILED, "url_blocked")
     assert len(await world.shelf.found("停車位")) == 1
-    assert await world.told() == ["created", "approved_failed", "approved_failed", "approved"]
+    assert await world.told() == ["created", "created", "approved", "approved"]
+    again = await world.proposals.from_agent(world.turn(), "handbook", FromAgent(url=address + "/"))
+    there, is_new = await world.approvals.approve(OWNER, again.id)
+    assert (there.id, is_new) == (source.id, False)
 
 
 async def test_the_twenty_first_is_refused_by_code_and_leaves_no_file(world: World) -> None:
