@@ -22,6 +22,9 @@ class KnowledgeLimits:
     extract_memory_mb: int = 2048
     extract_when_unavailable: str = "refuse"  # or "run_unsandboxed"
     index_hidden: bool = False  # sheets, rows and slides that their author hid
+    ocr: bool = False  # read scanned pages and image files, with the optional package
+    ocr_page_timeout_secs: int = 60
+    ocr_timeout_secs: int = 1_800  # for all pages of one document
 
     @property
     def may_run_unsandboxed(self) -> bool:
@@ -42,4 +45,6 @@ RANGES: dict[str, tuple[int, int]] = {
     "batch_size": (1, 64),
     "extract_timeout_secs": (1, 3_600),
     "extract_memory_mb": (256, 65_536),
+    "ocr_page_timeout_secs": (1, 3_600),
+    "ocr_timeout_secs": (1, 86_400),
 }

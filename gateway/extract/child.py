@@ -14,6 +14,7 @@ import msgspec
 from gateway.errors import ExtractionError
 from gateway.extract import sandbox
 from gateway.extract.formats import read_document
+from gateway.extract.kinds import is_picture
 from gateway.extract.reading import Document, ReadOptions
 from gateway.extract.warm import warm_up
 from gateway.extract.wire import (
@@ -52,11 +53,15 @@ class Job:
         os.close(self.answer)
 
 
-def serve(read: ReadDocument = read_document, idle_s: float = IDLE_S) -> None:
+def serve(
+    read: ReadDocument = read_document,
+    idle_s: float = IDLE_S,
+    warm: Callable[[], None] = warm_up,
+) -> None:
     """Answer requests until the supervisor is gone or nothing came for `idle_s`."""
     sandbox.die_with_parent()
     sandbox.preload()
-    warm_up()
+    warm()
     with socket.socket(fileno=CONTROL) as control:
         while _ready([control.fileno()], idle_s):
             message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
@@ -145,10 +150,12 @@ def _read_in_child(job: Job, read: ReadDocument, parent: int) -> None:
 
 
 def _answer(job: Job, read: ReadDocument) -> Answer:
+    data = b""
     try:
-        return _wire(read(_all_of(job.file), job.request.name, _options(job)))
+        data = _all_of(job.file)
+        return _wire(read(data, job.request.name, _options(job)))
     except ExtractionError as error:
-        return Refused(error.code)
+        return Refused(error.code, is_picture(data))
     except (MemoryError, RecursionError):
         return Refused("extract_oom")
 
@@ -163,7 +170,9 @@ def _options(job: Job) -> ReadOptions:
             told_at = time.monotonic()
             _write(job.answer, frame(Progress(done, of)))
 
-    return ReadOptions(request.max_chars, request.charset, request.include_hidden, tell)
+    return ReadOptions(
+        request.max_chars, request.charset, request.include_hidden, request.page, tell
+    )
 
 
 def _wire(document: Document) -> Read:

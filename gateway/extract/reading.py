@@ -29,6 +29,7 @@ class ReadOptions:
     max_chars: int = 500_000  # more is `too_many_chars`
     charset: str = ""  # that the transport declared; a hint
     include_hidden: bool = False  # sheets, rows and slides that their author hid
+    page: int = 0  # from 1: that one alone, as a picture
     on_progress: Callable[[int, int], None] = _nobody  # (pages or sheets done, all)
 
 

@@ -36,11 +36,19 @@ MAX_ROW = 10_000_000
 MAX_WARNED_PAGES = 1_000
 TITLE_CHARS = 200  # of a document's title, a sheet's name or a warning's detail
 
+
+class IsPicture(ExtractionError):
+    """An image file: only OCR can read it."""
+
+
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def accept(data: bytes, max_chars: int) -> Extracted:
-    """The document in the child's output. ExtractionError: refused, or not what was agreed."""
+def accept(data: bytes, max_chars: int, *, may_be_empty: bool = False) -> Extracted:
+    """The document in the child's output. ExtractionError: refused, or not what was agreed.
+
+    A single page `may_be_empty`, a document may not.
+    """
     try:
         begun, *between, answer = frames(data)
         is_sandboxed = msgspec.msgpack.decode(begun, type=Begun).is_sandboxed
@@ -50,11 +58,14 @@ def accept(data: bytes, max_chars: int) -> Extracted:
     except (ValueError, msgspec.MsgspecError) as error:
         raise ExtractionError("the reader's output does not decode") from error
     if isinstance(said, Refused):
-        raise ExtractionError("refused by the reader", code=_known(said.code))
+        refused = IsPicture if said.is_picture else ExtractionError
+        raise refused("refused by the reader", code=_known(said.code))
     blocks = tuple(_blocks(said))
     if sum(len(block.text) for block in blocks) > max_chars:
         raise ExtractionError("over the limit of characters", code="too_many_chars")
-    if not any(character.isalnum() for block in blocks for character in block.text):
+    if not may_be_empty and not any(
+        character.isalnum() for block in blocks for character in block.text
+    ):
         raise ExtractionError("no letter in the document", code="empty_text")
     return Extracted(
         blocks=blocks,

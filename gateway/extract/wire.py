@@ -18,6 +18,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True):
     timeout_s: float
     memory_mb: int
     is_sandbox_required: bool
+    page: int = 0  # from 1: this one alone, as a picture
 
 
 class Status(msgspec.Struct, frozen=True, array_like=True):
@@ -78,6 +79,7 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
     """The last frame: why there is no document, a code of FEATURES A9."""
 
     code: str
+    is_picture: bool = False  # an image file
 
 
 Answer = Read | Refused
