@@ -35,14 +35,18 @@ class AgentEditor:
     """Implements `interfaces.AgentEditing` over the same folder; one edit at a time."""
 
     def __init__(self, files: AgentFolder) -> None:
+        self._files = files
         self._folder = files.path
         self._one_at_a_time = files.editing
 
     async def present(self, agent_ids: Iterable[str]) -> frozenset[str]:
         named = [each for each in agent_ids if is_agent_id(each)]
-        return await asyncio.to_thread(
+        there = await asyncio.to_thread(
             lambda: frozenset(each for each in named if has_files(self._folder / each))
         )
+        for each in named:
+            await self._files.noticed(each, is_present=each in there)
+        return there
 
     async def knowledge(self, agent_id: str) -> AgentKnowledge | None:
         folder = self._folder / agent_id

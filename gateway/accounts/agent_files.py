@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,19 @@ from gateway.core.agents import (
     AgentSettings,
     AnswerMode,
 )
-from gateway.errors import InvalidRequestError, StoreError
+from gateway.errors import GatewayError, InvalidRequestError, StoreError
 from gateway.interfaces import Agents
 
 log = structlog.get_logger()
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED_IDS = frozenset({"folders", "documents"})  # routes of the folder API
 TOML, PERSONA = "agent.toml", "persona.md"
+OnPresence = Callable[[str], Awaitable[None]]
 NOTHING = AgentKnowledge(collections=frozenset())  # what an unreadable [knowledge] amounts to
+
+
+async def nothing_follows(_agent_id: str) -> None:
+    """Where nobody waits for folders to come and go."""
 
 
 class AgentFolder:
@@ -42,11 +47,30 @@ class AgentFolder:
         self._folder = folder
         self._agents = agents
         self.editing = asyncio.Lock()  # held by whoever reads a file to write it changed
+        self._present: dict[str, bool] = {}  # as of the last look
+        self._on_presence: OnPresence = nothing_follows
 
     @property
     def path(self) -> Path:
         """The folder of all agents' folders."""
         return self._folder
+
+    def follow(self, on_presence: OnPresence) -> None:
+        """Whom to tell, by id, of agents whose folder was taken away or is back."""
+        self._on_presence = on_presence
+
+    async def noticed(self, agent_id: str, *, is_present: bool) -> None:
+        """Somebody looked. The first look in a process is told of, too: it may differ from what
+        was there before it began.
+        """
+        if self._present.get(agent_id) == is_present:
+            return
+        self._present[agent_id] = is_present  # first: whoever is told looks as well
+        try:
+            await self._on_presence(agent_id)
+        except GatewayError as error:  # the next look tells again
+            log.warning("agent's presence not followed", agent=agent_id, code=error.code)
+            self._present.pop(agent_id, None)
 
     async def load(self, agent_id: str) -> AgentSettings | None:
         """Read the agent's files as they are now; None when it has no folder or no record."""
@@ -54,6 +78,7 @@ class AgentFolder:
         if agent is None:
             return None
         settings = await asyncio.to_thread(self._load, agent_id)
+        await self.noticed(agent_id, is_present=settings is not None)
         if settings is None:
             return None
         return dataclasses.replace(settings, is_archived=agent.is_archived)

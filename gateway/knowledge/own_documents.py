@@ -97,11 +97,15 @@ class OwnDocuments:
     async def reconcile(self) -> None:
         """At the start: follow what happened to agents and their folders meanwhile."""
         for own in await self._seams.own.list():
-            await self.settle(own.agent_id)
-            async with self._one_at_a_time:
-                now = await self._seams.own.find(own.agent_id)
-                if now is not None:
-                    await self._list_if_owed(now)
+            await self.follow(own.agent_id)
+
+    async def follow(self, agent_id: str) -> None:
+        """The same for one agent, whose folder was taken away or is back."""
+        await self.settle(agent_id)
+        async with self._one_at_a_time:
+            now = await self._seams.own.find(agent_id)
+            if now is not None:
+                await self._list_if_owed(now)
 
     async def _made(
         self, account: Account, agent: Agent, sensitivity: Sensitivity, *, with_bound: bool

@@ -204,3 +204,29 @@ async def test_the_start_finds_an_agent_whose_folder_is_gone(template: Path, hom
         again = home.with_name(f"{home.name}-{start.name}")
         async with serving(home, again) as world, world.person("member") as member:
             assert bool(await found(member)) is (start == away)
+
+
+USES = {
+    "agents.list": {},
+    "chat.ask": {"agent": "xiaohe", "text": "特休有幾天？"},
+    "agents.dispatch": {"agent_id": "xiaohe", "text": "特休有幾天？"},
+    "knowledge.agent.data_sources": {"agent_id": "xiaohe"},
+}
+
+
+async def test_a_folder_taken_away_while_it_runs_is_noticed_at_the_next_use(
+    template: Path, home: Path
+) -> None:
+    folder, away = home / "agents" / "xiaohe", home / "away"
+    async with serving(template, home) as world, world.person("admin") as admin:
+        await made_and_filled(world, admin, share_chat_users=True)
+        async with world.person("member") as member:
+            for use, params in USES.items():
+                assert await found(member)
+                folder.rename(away)
+                await admin.rpc(use, params)
+                assert not await found(member), use
+                [seen] = await admin.rpc("agents.list")
+                assert seen["is_folder_missing"]
+                away.rename(folder)
+                await admin.rpc(use, params)
