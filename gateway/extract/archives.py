@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gateway.extract.reading import refuse
 
@@ -15,6 +15,7 @@ FREE_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 4096
 KEPT_BYTES = 1024 * 1024  # a part of XML up to this size is inflated once
 _STEP_BYTES = 1 << 16
+_SLICE_BYTES = 1 << 14
 _LOCAL_HEADER_BYTES = 30
 _ENTRY_MARK = b"PK\x01\x02"
 _ENCRYPTED_FLAG = 0x1
@@ -30,12 +31,9 @@ class Archive:
         self._data = data
         self._parts = _directory(data)
         self._kept: dict[str, bytes] = {}
-        total = 0
+        _check_sizes(self._parts.values(), len(data))
         for name, info in self._parts.items():
-            total += self._measured(name, info)
-            is_bomb = total > FREE_BYTES and total > len(data) * MAX_RATIO
-            if total > MAX_TOTAL_BYTES or is_bomb:
-                raise refuse("document_limits", "the parts are too large together")
+            self._check(name, info)
 
     @property
     def names(self) -> frozenset[str]:
@@ -57,26 +55,25 @@ class Archive:
         info = self._parts.get(key)
         return next(self._inflated(info), b"")[:HEAD_BYTES] if info else b""
 
-    def _measured(self, name: str, info: zipfile.ZipInfo) -> int:
+    def _check(self, name: str, info: zipfile.ZipInfo) -> None:
+        """The part is what the directory says; what is longer is not inflated to its end."""
         is_kept = info.file_size <= KEPT_BYTES and name.endswith((".xml", ".rels"))
         kept: list[bytes] = []
         size = 0
         check = 0
-        packed = max(1, info.compress_size)
         for step in self._inflated(info):
             size += len(step)
             check = zlib.crc32(step, check)
             if is_kept and size <= KEPT_BYTES:
                 kept.append(step)
-            if size > MAX_PART_BYTES or (size > FREE_BYTES and size > packed * MAX_RATIO):
-                raise refuse("document_limits", "a part is too large")
+            if size > info.file_size:
+                break
         if size != info.file_size:
             raise refuse("document_limits", "a part has another size than it says")
         if check != info.CRC:
             raise refuse("extract_crashed", "a part is damaged")
         if is_kept:
             self._kept[name] = b"".join(kept)
-        return size
 
     def _inflated(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         packed = memoryview(self._data)[_start_of(self._data, info) :][: info.compress_size]
@@ -87,15 +84,23 @@ class Archive:
             return
         if info.compress_type != zipfile.ZIP_DEFLATED:
             raise refuse("unsupported_format", "another compression than Office's")
-        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        rest: bytes | memoryview = packed
         try:
-            while rest and not inflate.eof:
-                yield inflate.decompress(rest, _STEP_BYTES)
-                rest = inflate.unconsumed_tail
-            yield inflate.flush()
+            yield from _steps(packed)
         except zlib.error as error:
             raise refuse("extract_crashed", "a part does not inflate") from error
+
+
+def _steps(packed: memoryview) -> Iterator[bytes]:
+    """Inflated bit by bit from small slices: what a slice leaves over is copied each time."""
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    for at in range(0, len(packed), _SLICE_BYTES):
+        rest: bytes | memoryview = packed[at : at + _SLICE_BYTES]
+        while rest and not inflate.eof:
+            yield inflate.decompress(rest, _STEP_BYTES)
+            rest = inflate.unconsumed_tail
+        if inflate.eof:
+            break
+    yield inflate.flush()
 
 
 def _directory(data: bytes) -> Mapping[str, zipfile.ZipInfo]:
@@ -109,12 +114,26 @@ def _directory(data: bytes) -> Mapping[str, zipfile.ZipInfo]:
         raise refuse("extract_crashed", "not a whole zip file") from error
     if any(info.flag_bits & _ENCRYPTED_FLAG for info in infos):
         raise refuse("encrypted")
-    if sum(info.compress_size for info in infos) > len(data):
-        raise refuse("document_limits", "parts share their bytes")
     parts = {_plain(info.filename).lower(): info for info in infos}
     if len(parts) < len(infos):  # readers would disagree on which one is meant
         raise refuse("extract_crashed", "two parts have one name")
     return parts
+
+
+def _check_sizes(parts: Collection[zipfile.ZipInfo], file_bytes: int) -> None:
+    """By what the directory says, which each part is then held to."""
+    if sum(info.compress_size for info in parts) > file_bytes:
+        raise refuse("document_limits", "parts share their bytes")
+    total = sum(info.file_size for info in parts)
+    if total > MAX_TOTAL_BYTES or _is_bomb(total, file_bytes):
+        raise refuse("document_limits", "the parts are too large together")
+    for info in parts:
+        if info.file_size > MAX_PART_BYTES or _is_bomb(info.file_size, info.compress_size):
+            raise refuse("document_limits", "a part is too large")
+
+
+def _is_bomb(size: int, packed: int) -> bool:
+    return size > FREE_BYTES and size > packed * MAX_RATIO
 
 
 def _plain(name: str) -> str:

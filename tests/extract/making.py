@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 
 import docx
@@ -170,3 +171,18 @@ def raw_pdf(content: str, to_unicode: str) -> bytes:
     end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     end += f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(data)}\n%%EOF"
     return data + end.encode()
+
+
+def bomb(megabytes: int, says: int) -> bytes:
+    """A .docx whose body inflates to that much while its directory says `says` bytes."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    start = deflate.compress(b"<w:document>") + deflate.flush(zlib.Z_FULL_FLUSH)
+    blanks = deflate.compress(b" " * (1 << 20)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    packed = start + blanks * megabytes + deflate.flush()
+    name = b"word/document.xml"
+    sizes = bytes(4) + len(packed).to_bytes(4, "little") + says.to_bytes(4, "little")
+    about = b"\x14\0\0\0\x08\0" + bytes(4) + sizes + len(name).to_bytes(2, "little") + b"\0\0"
+    local = b"PK\x03\x04" + about + name + packed
+    entry = b"PK\x01\x02\x14\0" + about + bytes(10) + bytes(4) + name
+    places = len(entry).to_bytes(4, "little") + len(local).to_bytes(4, "little")
+    return local + entry + b"PK\x05\x06" + bytes(4) + b"\1\0\1\0" + places + b"\0\0"
