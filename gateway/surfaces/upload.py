@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -26,6 +26,7 @@ from gateway.operations.library_types import source_view
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
 from gateway.surfaces.session import HttpCallers
+from gateway.surfaces.upload_form import names_of, reader_of
 
 MOST_FILES = 20
 CHUNK_BYTES = 2**18
@@ -77,7 +78,7 @@ class Uploads:
         if request.content_type != "multipart/form-data":
             raise InvalidRequestError("upload", reason="multipart/form-data")
         try:
-            reader = await request.multipart()
+            reader = reader_of(request, most_bytes)
             collection = await self._collection(reader, account)
             answers = await self._all(reader, caller, account, collection)
         except MALFORMED as error:
@@ -110,7 +111,7 @@ class Uploads:
 
     async def _collection(self, reader: MultipartReader, account: Account) -> Collection:
         part = await reader.next()
-        if not isinstance(part, BodyPartReader) or part.name != "collection_id":
+        if not isinstance(part, BodyPartReader) or names_of(part)[0] != "collection_id":
             raise InvalidRequestError("upload", reason="collection_id")
         value = await part.read_chunk(FIELD_BYTES)
         if not part.at_eof():
@@ -123,9 +124,12 @@ class Uploads:
     ) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = []
         while (part := await reader.next()) is not None:
-            if not isinstance(part, BodyPartReader) or part.name != "file":
+            if not isinstance(part, BodyPartReader):
                 raise InvalidRequestError("upload", reason="file")
-            name = title_of(_file_name(part.filename or ""))
+            field, given = names_of(part)
+            if field != "file":
+                raise InvalidRequestError("upload", reason="file")
+            name = title_of(given)
             if len(answers) == MOST_FILES:
                 many = InvalidRequestError("files", reason=f"file: 1–{MOST_FILES}")
                 answers.append(_refused(name, many, caller))
@@ -165,13 +169,6 @@ class Uploads:
             is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
             code = "store_full" if is_full else "store_unavailable"
             raise StoreError(str(error), code=code) from error
-
-
-def _file_name(name: str) -> str:
-    """Browsers send UTF-8 as it is; some programs send it percent-encoded."""
-    decoded = unquote(name)
-    is_encoded = name.isascii() and not decoded.isascii() and "\ufffd" not in decoded
-    return decoded if is_encoded else name.encode("utf-8", "replace").decode()
 
 
 def _nameless(folder: Path) -> BinaryIO:

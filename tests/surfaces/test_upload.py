@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -10,6 +11,8 @@ import aiohttp
 import pytest
 
 from gateway.core.audit import AccessAction
+from gateway.errors import GatewayError, InvalidRequestError
+from gateway.surfaces.upload_form import TolerantBody
 from tests.surfaces.serving import Person, ready, serving
 
 PATH = "/api/knowledge/upload"
@@ -148,3 +151,102 @@ async def test_uploads_side_by_side_keep_apart(template: Path, home: Path) -> No
         answers = await asyncio.gather(*(sent(person, each) for each in forms))
         ids = {answer["files"][0]["source"]["id"] for _, answer in answers}
         assert len(ids) == 8
+
+
+def raw_form(*names: bytes) -> bytes:
+    """As a program would send it that knows no rules: each name as it is after `filename`."""
+    lines = [b'--B\r\nContent-Disposition: form-data; name="collection_id"\r\n\r\nhandbook\r\n']
+    for n, name in enumerate(names):
+        lines.append(b'--B\r\nContent-Disposition: form-data; name="file"; filename' + name)
+        lines.append(b"\r\nContent-Type: text/plain\r\n\r\nodd name %d \0\r\n--A\r\n\r\n" % n)
+    return b"".join(lines) + b"--B--\r\n"
+
+
+ODD_NAMES = (
+    (b'="nul\0byte.txt"', "nulbyte.txt"),
+    (b'="bell\x07\x1b[31m\x7f.txt"', "bell[31m.txt"),
+    (b'="two\r\nlines.txt"', "two"),
+    (b'="carriage\rreturn.txt"', "carriagereturn.txt"),
+    (b'="\xa4\xa4\xa4\xe5.txt"', "????.txt"),
+    ('="年假😀.txt"'.encode(), "年假😀.txt"),
+    (f'="{"年" * 90}.txt"'.encode(), "年" * 90 + ".txt"),
+    ('="a\u202efdp.txt"'.encode(), "afdp.txt"),
+    (b'="..\\..\\windows\\x.txt"', "x.txt"),
+    (b'="../../etc/passwd"', "passwd"),
+    (b'="say \\"hi\\"; name=.txt"', 'say "hi"; name=.txt'),
+    (b'="unfinished', "unfinished"),
+    (b"=bare.txt", "bare.txt"),
+    (b'=""', "document"),
+    (b"*=UTF-8''%E4%BC%91%E5%81%87.txt", "休假.txt"),
+    (b"=\"x.txt\"; filename*=utf-8'zh'%E5%81%87.txt", "假.txt"),
+    (b"*=big5''%A4%A4.txt", "中.txt"),
+    (b"*=no-such''%E5%81%87.txt", "假.txt"),
+)
+
+
+async def test_no_name_refuses_its_file_or_those_beside_it(template: Path, home: Path) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=B"}
+    async with serving(template, home) as world, world.person("hr") as person:
+        body = raw_form(*(name for name, _ in ODD_NAMES))
+        async with person.post(PATH, data=body, headers=headers) as response:
+            answers = (await response.json())["files"]
+        assert [each["name"] for each in answers] == [shown for _, shown in ODD_NAMES]
+        assert {each["status"] for each in answers} == {"added"}
+        stored = await world.app.store.sources.find(answers[0]["source"]["id"])
+        assert stored is not None
+        data = world.app.store.blobs.path(stored.sha256).read_bytes()
+        assert data == b"odd name 0 \0\r\n--A\r\n"  # bytes of files are nobody's headers
+        for stray in (b'="' + b"x\r\n" * 200, b'="' + b"x" * 9_000):  # endless headers end
+            async with person.post(PATH, data=raw_form(stray), headers=headers) as response:
+                assert response.status == 400
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        before = await person.rpc("knowledge.sources.list", {"collection": "handbook"})
+        blobs = await world.app.store.blobs.list()
+        sent_some = asyncio.Event()
+
+        async def body() -> AsyncIterator[bytes]:
+            yield raw_form(b'="a.txt"')[:-20] + b"x" * 200_000
+            sent_some.set()
+            await asyncio.Event().wait()
+
+        headers = {"Content-Type": "multipart/form-data; boundary=B"}
+
+        async def send() -> None:
+            async with person.post(PATH, data=body(), headers=headers):
+                pass
+
+        async with asyncio.TaskGroup() as tasks:
+            sending = tasks.create_task(send())
+            await sent_some.wait()
+            sending.cancel()
+        assert await person.rpc("knowledge.sources.list", {"collection": "handbook"}) == before
+        assert await world.app.store.blobs.list() == blobs
+        assert list((home / "run").glob("tmp*")) == []
+
+
+async def test_a_body_that_drips_or_does_not_end_is_cut_off() -> None:
+    content = asyncio.StreamReader()
+    slow = TolerantBody(content, b"--B", 100, patience_s=0.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequestError):
+        await slow.read(10)
+    content.feed_data(b"x" * 101)
+    content.feed_eof()
+    with pytest.raises(GatewayError) as refused:
+        await TolerantBody(content, b"--B", 100).read()  # type: ignore[arg-type]
+    assert refused.value.code == "payload_too_large"
+
+
+async def test_twenty_posts_of_the_same_bytes_are_one_document(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        same = "同一份文件。".encode() * 2_000
+        forms = [
+            form("handbook", (f"{n}.txt", same), (f"own {n}.txt", b"%d" % n)) for n in range(20)
+        ]
+        answers = await asyncio.gather(*(sent(person, each) for each in forms))
+        firsts = [answer["files"][0] for _, answer in answers]
+        assert sorted(each["status"] for each in firsts) == ["added"] + ["existing"] * 19
+        assert len({each["source"]["id"] for each in firsts}) == 1
+        assert {answer["files"][1]["status"] for _, answer in answers} == {"added"}
