@@ -9,6 +9,7 @@ import pymupdf
 from gateway.core.documents import SourceWarning
 from gateway.extract.pdf_blocks import blocks
 from gateway.extract.pdf_edges import without_repeats
+from gateway.extract.pdf_errors import BROKEN, named
 from gateway.extract.pdf_fonts import mend
 from gateway.extract.pdf_outline import outline_of
 from gateway.extract.pdf_page import Page, read_page
@@ -74,22 +75,15 @@ def _opened(data: bytes) -> Any:
             raise refuse("encrypted")
         if not pdf.page_count:
             raise refuse("extract_crashed", "no page")
-    except (RuntimeError, ValueError, IndexError) as error:
-        raise _named(error) from error
+    except BROKEN as error:
+        raise named(error) from error
     if pdf.page_count > MAX_PAGES:
         raise refuse("document_limits", "too many pages")
     try:
         mend(pdf)
-    except (RuntimeError, ValueError, IndexError) as error:
-        raise _named(error) from error
+    except BROKEN as error:
+        raise named(error) from error
     return pdf
-
-
-def _named(error: Exception) -> Exception:
-    """The library reports a failed allocation like any other fault."""
-    if "alloc" in str(error):
-        return MemoryError(str(error))
-    return refuse("extract_crashed", repr(error))
 
 
 def _pages(pdf: Any, options: ReadOptions) -> Iterator[Page]:
@@ -107,9 +101,9 @@ def _page(pdf: Any, number: int) -> Page:
     try:
         _hide_comments(pdf, number - 1)
         return read_page(pdf.load_page(number - 1), number)
-    except (RuntimeError, ValueError, IndexError) as error:
-        if isinstance(named := _named(error), MemoryError):
-            raise named from error
+    except BROKEN as error:
+        if isinstance(fault := named(error), MemoryError):
+            raise fault from error
         return Page(number)  # a broken page, listed as one without text
 
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from heapq import nlargest, nsmallest
 from itertools import pairwise
 from math import inf
 
@@ -13,7 +12,7 @@ from gateway.extract.pdf_layout import CELL_WEIGHT, Line, bands
 from gateway.extract.pdf_page import Page
 
 EDGE_LINES = 3  # at the top and at the bottom of a page may be headers and footers
-EDGE_PIECES = 24  # lines of the library that are looked at for them
+EDGE_PIECES = 12  # lines of the library that are looked at for them
 MARGIN = 0.075  # of the page's height: what repeats there is no text
 REPEATED_SHARE = 0.4  # of the pages carry the same line, where it isn't in the margin
 REPEATED_PAGES = 3
@@ -123,8 +122,9 @@ def _edges(page: Page) -> Iterator[_Edge]:
     main = page.groups[page.main]
     _, top, _, bottom = page.area
     height = bottom - top or 1.0
-    upper = bands(nsmallest(EDGE_PIECES, main, key=lambda line: line.middle))[: EDGE_LINES + 1]
-    lower = bands(nlargest(EDGE_PIECES, main, key=lambda line: line.middle))[-EDGE_LINES - 1 :]
+    ordered = sorted(main, key=lambda line: line.y0 + line.y1)
+    upper = bands(ordered[:EDGE_PIECES])[: EDGE_LINES + 1]
+    lower = bands(ordered[-EDGE_PIECES:])[-EDGE_LINES - 1 :]
     for is_top, rows in ((True, upper), (False, lower[::-1])):
         for at, band in enumerate(rows[:EDGE_LINES]):
             middle = band[0].middle

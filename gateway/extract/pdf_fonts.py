@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gateway.extract.pdf_errors import BROKEN
+
 # predefined encodings by the character collection that they lead into
 _COLLECTIONS = (
     ("GB1", re.compile(r"UniGB-|GBK|GB-|GBpc-")),
@@ -38,7 +40,7 @@ def _composite_fonts(pdf: Any) -> Iterator[tuple[int, str]]:
     for number in range(pdf.page_count):
         try:
             fonts = pdf.get_page_fonts(number, full=True)
-        except (RuntimeError, ValueError, IndexError):
+        except BROKEN:
             continue  # a broken page; reading it will tell
         for xref, _, kind, _, _, encoding, *_ in fonts:
             if kind == "Type0" and xref not in seen and len(seen) < MAX_FONTS:

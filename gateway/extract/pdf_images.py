@@ -5,6 +5,7 @@ from typing import Any
 
 import pymupdf
 
+from gateway.extract.pdf_errors import BROKEN, named
 from gateway.extract.reading import refuse
 
 DPI = 200
@@ -29,8 +30,8 @@ def open_pages(data: bytes) -> Any:
             raise refuse("encrypted")
         if not pdf.page_count:
             raise refuse("extract_crashed", "no page")
-    except (RuntimeError, ValueError, IndexError) as error:
-        raise _named(error) from error
+    except BROKEN as error:
+        raise named(error) from error
     return pdf
 
 
@@ -43,13 +44,6 @@ def render_page(pdf: Any, number: int) -> Raster:
         drawn = page.get_pixmap(
             matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False
         )
-    except (RuntimeError, ValueError, IndexError) as error:
-        raise _named(error) from error
+    except BROKEN as error:
+        raise named(error) from error
     return Raster(drawn.width, drawn.height, drawn.samples)
-
-
-def _named(error: Exception) -> Exception:
-    """The library reports a failed allocation like any other fault."""
-    if "alloc" in str(error):
-        return MemoryError(str(error))
-    return refuse("extract_crashed", repr(error))

@@ -1,6 +1,7 @@
 """Joining what a line end has cut: CJK without a blank, Latin words with one."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
@@ -12,6 +13,8 @@ _PAIR = re.compile(rf"{_WIDE.pattern}(?={_WIDE.pattern})")
 
 def unspaced(text: str) -> str:
     """Letters set wide apart (員 工 手 冊) come with a blank after each one; without them."""
+    if " " not in text and "\u3000" not in text:
+        return text
     blanks = len(_SPACED.findall(text))
     return _SPACED.sub("", text) if blanks >= 2 and blanks > len(_PAIR.findall(text)) else text
 
@@ -39,11 +42,25 @@ def weight(text: str) -> float:
 
 def join(before: str, after: str) -> str:
     """Two parts of a sentence that a line end has cut."""
-    before, after = before.rstrip(), after.lstrip()
-    if not before or not after:
-        return before or after
-    if _WIDE.match(before[-1]) or _WIDE.match(after[0]):
-        return before + after
-    if before.endswith(("-", "\u00ad")) and before[-2:-1].islower() and after[0].islower():
-        return before[:-1] + after  # a word cut in two
-    return f"{before} {after}"
+    return joined((before, after))
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Lines of one sentence."""
+    pieces: list[str] = []
+    for part in parts:
+        text = part.strip() if pieces else part.rstrip()
+        if not text:
+            continue
+        if pieces:
+            before = pieces[-1]
+            if _is_cut(before, text):
+                pieces[-1] = before[:-1]  # a word cut in two
+            elif not (_WIDE.match(before[-1]) or _WIDE.match(text[0])):
+                pieces.append(" ")
+        pieces.append(text)
+    return "".join(pieces)
+
+
+def _is_cut(before: str, after: str) -> bool:
+    return before[-1] in "-\u00ad" and before[-2:-1].islower() and after[0].islower()

@@ -7,7 +7,7 @@ from operator import itemgetter
 from statistics import median
 from typing import NamedTuple
 
-from gateway.extract.pdf_joins import join, weight
+from gateway.extract.pdf_joins import joined, weight
 
 GUTTER = 0.7  # least width of the space between columns, in font sizes
 BREAK = 6.0  # font sizes without text below columns, which end there
@@ -234,12 +234,13 @@ def _merged(band: Sequence[Line], *, is_row: bool) -> Iterator[Line]:
 
 
 def _joined(band: Sequence[Line], *, is_row: bool) -> Line:
-    text = band[0].text
+    cells = [[band[0].text]]
     for before, after in pairwise(band):
-        is_apart = is_row and after.x0 - before.x1 > GUTTER * after.size
-        text = f"{text}  {after.text}" if is_apart else join(text, after.text)
+        if is_row and after.x0 - before.x1 > GUTTER * after.size:
+            cells.append([])
+        cells[-1].append(after.text)
     return Line(
-        text,
+        "  ".join(map(joined, cells)),
         min(line.x0 for line in band),
         min(line.y0 for line in band),
         max(line.x1 for line in band),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gateway.extract.pdf_errors import BROKEN
 from gateway.extract.pdf_paragraphs import Paragraph, plain
 
 MAX_OUTLINE = 5_000
@@ -36,7 +37,7 @@ def outline_of(pdf: Any) -> Outline:
     found: defaultdict[int, list[Entry]] = defaultdict(list)
     try:
         entries = pdf.get_toc(simple=False)[:MAX_OUTLINE]
-    except (RuntimeError, ValueError, IndexError, TypeError, AttributeError, RecursionError):
+    except (*BROKEN, AttributeError, RecursionError):
         return found
     for at, (level, title, page, *more) in enumerate(entries):
         text = " ".join(str(title).split())[:TITLE_CHARS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from gateway.extract.pdf_joins import join
+from gateway.extract.pdf_joins import join, joined
 from gateway.extract.pdf_layout import Line, Row
 
 _ITEM = re.compile(
@@ -97,10 +97,7 @@ def _is_cut(before: Paragraph, after: Paragraph) -> bool:
 
 
 def _paragraph(lines: Sequence[Line], left: float, right: float) -> Paragraph:
-    text = lines[0].text
-    for line in lines[1:]:
-        text = join(text, line.text)
-    text = text.strip()
+    text = joined(line.text for line in lines).strip()
     first, last = lines[0], lines[-1]
     return Paragraph(
         text=text,

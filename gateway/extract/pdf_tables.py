@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 
-from gateway.extract.pdf_joins import join
+from gateway.extract.pdf_joins import joined
 from gateway.extract.pdf_layout import Line, Row, Table, bands
 from gateway.extract.pdf_rules import Box, Grid, grids
 from gateway.extract.tables import CELL_JOIN
@@ -89,11 +89,7 @@ def _rows(cells: dict[Place, list[Line]], grid: Grid) -> Iterator[Line]:
 
 
 def _text(pieces: Sequence[Line]) -> str:
-    text = ""
-    for band in bands(pieces):
-        for piece in band:
-            text = join(text, piece.text)
-    return text.strip()
+    return joined(piece.text for band in bands(pieces) for piece in band).strip()
 
 
 def _header_rows(texts: dict[Place, str], grid: Grid) -> int:

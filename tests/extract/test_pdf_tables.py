@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
@@ -64,7 +65,7 @@ def test_rows_come_in_their_place_with_their_header() -> None:
 def test_boxes_around_cells_are_rules_too() -> None:
     def draw(canvas: Canvas) -> None:
         for n, row in enumerate(LEAVE):
-            for x, end in zip(XS, XS[1:], strict=False):
+            for x, end in pairwise(XS):
                 canvas.rect(x, HEIGHT - 200 - (n + 1) * STEP, end - x, STEP)
             cells(canvas, [row], 200 + n * STEP, XS)
 
