@@ -87,6 +87,7 @@ def build_operations(seams: Seams) -> Operations:
         audit=store.audit,
         clock=clock,
         progress=seams.shelves.ingestion.progress.of,
+        limits=seams.limits,
     )
     looking = insight.Insight(
         scopes=seams.scopes,
@@ -96,7 +97,6 @@ def build_operations(seams: Seams) -> Operations:
         clock=clock,
     )
     read, own = _reading(seams, desk), _own_documents(seams)
-    seams.files.follow(own.follow)
     talking = chat.Chat(
         store.agents, seams.files, store.turns, desk, read, default_agent=seams.default_agent
     )
@@ -181,7 +181,7 @@ def _sharing(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
 
 def _own_documents(seams: Seams) -> OwnDocuments:
     store = seams.shelves.store
-    return OwnDocuments(
+    own = OwnDocuments(
         OwnSeams(
             store.own_collections,
             store.agents,
@@ -193,6 +193,8 @@ def _own_documents(seams: Seams) -> OwnDocuments:
             seams.limits.max_collections,
         )
     )
+    seams.files.follow(own.follow)
+    return own
 
 
 def _of_agents_documents(seams: Seams, desk: Desk, own: OwnDocuments) -> tuple[Operation, ...]:

@@ -316,6 +316,25 @@ async def test_a_collections_argument_only_narrows() -> None:
     assert it.retriever.scopes[-2:] == [frozenset({"handbook"}), frozenset()]
 
 
+async def test_a_foreign_collection_and_a_missing_one_look_alike_in_every_respect() -> None:
+    seen = []
+    for asked in ("secret-slug", "secret", "no-such-slug", ""):
+        it = scene(search(collections=[asked]), search(collections=[asked, "handbook-slug"]))
+        it.office.shelve("secret")
+        it.office.add("secret", SALARY)
+        assert isinstance(it.model, ScriptedModel)
+        it.model.script.append(Draft("好"))
+        await it.ask("早安")
+        results = told(it.prompts[-1], Speaker.TOOL)
+        rows = [(row.action, row.query, row.collections, row.results) for row in it.office.log]
+        seen.append((results, rows, it.retriever.scopes))
+    assert seen == [seen[0]] * 4
+    results, rows, scopes = seen[0]
+    assert [len(parse_passages(each)) for each in results] == [0, 1]
+    assert [row[0] for row in rows[1:]] == [AccessAction.SEARCH] * 2  # nothing was denied
+    assert scopes[1:] == [frozenset(), frozenset({"handbook"})]
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
