@@ -9,6 +9,7 @@ from gateway.extract.packages import Package
 from gateway.extract.pdf import read_pdf
 from gateway.extract.pptx import read_pptx
 from gateway.extract.reading import Document, Reader, ReadOptions, refuse
+from gateway.extract.rtf import read_rtf
 from gateway.extract.tables import read_table
 from gateway.extract.text import read_text
 
@@ -18,6 +19,7 @@ _READERS: dict[Kind, Reader] = {
     Kind.MARKDOWN: read_markdown,
     Kind.TABLE: read_table,
     Kind.WEB_PAGE: read_web_page,
+    Kind.RICH_TEXT: read_rtf,
 }
 
 

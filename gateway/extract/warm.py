@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pymupdf
 
 from gateway.errors import ExtractionError
-from gateway.extract import charset_labels
+from gateway.extract import charset_labels, rtf_charsets
 from gateway.extract.formats import read_document
 from gateway.extract.reading import ReadOptions
 
@@ -16,7 +16,7 @@ CODECS = (
     "ascii", "latin-1", "cp437", "cp1252", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
     "utf-32", "cp950", "big5hkscs", "gb18030", "cp932", "euc_jp", "euc_kr", "cp949", "iso2022_jp",
     "raw_unicode_escape", "unicode_escape", "utf-7", "utf-32-le", "utf-32-be",
-    *charset_labels.CODECS,
+    *charset_labels.CODECS, *rtf_charsets.CODECS,
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
 _PAGE = "<html><style>.a{top:1px}</style><p class=a style='color:red'>字<table><tr><th>&eacute;"
@@ -63,6 +63,7 @@ def warm_up() -> None:
         (_TEXT.encode("cp950"), "a.md"),
         (b"a,b\n1,2\n", "a.csv"),
         (_PAGE.encode("cp950"), "a.html"),
+        (b"{\\rtf1{\\fonttbl{\\f0\\fcharset128 a;}}\\f0 \\'82\\'b1\\par}", "a.rtf"),
         (_zip(_WORD), "a.docx"),
         (_zip(_WORD)[:-4], "broken.docx"),
         (_zip(_SLIDES), "a.pptx"),
@@ -92,6 +93,8 @@ def _pdf(*, has_outline: bool) -> bytes:
         page = pdf.new_page()
         page.insert_text((72, 72), "text 文字", fontname="china-t", fontsize=size)
         page.insert_text((300, 300), "more", fontsize=size)
+        page.insert_text((300, 500), "hidden", color=(1, 1, 1))  # pdf_visible.py looks at it
+        page.insert_text((300, 600), "layer", render_mode=3)
     if has_outline:
         pdf.set_toc([[1, "text", 1]])
     return bytes(pdf.tobytes())

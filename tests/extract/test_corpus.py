@@ -17,7 +17,7 @@ from tests.simulators.shared import shared
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.shared]
 
-LATER = (".xlsx", ".xls", ".zip", ".rtf")
+LATER = (".xlsx", ".xls", ".zip")
 CODES = {
     ".doc": {"legacy_office", "encrypted"},
     ".ppt": {"legacy_office"},
