@@ -51,6 +51,7 @@ class _Reader:
 
     def document(self, body: Any) -> Iterator[Block]:
         yield from self._edges("header")
+        self._text.look(body)
         yield from self._blocks(body)
         yield from self._edges("footer")
 
@@ -58,6 +59,7 @@ class _Reader:
         """Each different header or footer once, however many sections repeat it."""
         seen: set[str] = set()
         for root in edges(self._package, self._part, kind):
+            self._text.look(root)
             text = "\n".join(self._lines(root))
             if any(character.isalpha() for character in text) and text not in seen:
                 seen.add(text)
@@ -86,9 +88,13 @@ class _Reader:
     def _note_blocks(self, references: Iterable[tuple[str, str]]) -> Iterator[Block]:
         for key in references:
             note = self._notes.take(key)
-            text = " ".join(self._lines(note[1])) if note else ""
-            if note and text:
-                yield Block(f"{note[0]} {text}", HERE)
+            if note is None:
+                continue
+            mark, element = note
+            self._text.look(element)
+            text = " ".join(self._lines(element))
+            if text:
+                yield Block(f"{mark} {text}", HERE)
 
     def _items(self, container: Any) -> Iterator[Any]:
         """Paragraphs and tables; those whose end was deleted are one with the next."""
@@ -118,7 +124,7 @@ class _Reader:
         label = self._numbering.label(properties, style)
         if label and (paragraph.text or any(character.isalpha() for character in label)):
             paragraph.text = f"{label}{paragraph.text}".strip()
-        level = outline_level(properties)
+        level = None if properties is None else outline_level(properties)
         paragraph.level = style.level if level is None else level or None
 
     def _table(self, table: Any) -> Iterator[Block]:

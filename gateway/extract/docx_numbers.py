@@ -46,7 +46,7 @@ class Numbering:
 
     def label(self, properties: Any | None, style: Style) -> str:
         """What stands before the paragraph, with the blank after it; nothing without a list."""
-        if not self._lists:
+        if not self._lists or (properties is None and style.number is None):
             return ""
         number_id, level = number_of(properties)
         named = "" if properties is None else value_of(properties, "pStyle") or ""

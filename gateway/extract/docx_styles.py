@@ -12,8 +12,7 @@ MAX_CHAIN = 20  # styles based on styles
 DEEPEST = 6  # heading level that a section may have; Word knows nine
 _HEADING_NAME = re.compile(r"(?:heading|標題|标题|見出し)\s*([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|contents)\s*[1-9]|table of figures", re.IGNORECASE)
-_STYLE, _STYLE_END, _OF_TABLE = b"<w:style ", b"</w:style>", b'w:type="table"'
-_LATENT = re.compile(rb"<w:latentStyles[^>]*>(?:\s*<w:lsdException[^<>]*/>)*+\s*</w:latentStyles>")
+_TABLE_STYLE, _STYLE_END = b'<w:style w:type="table"', b"</w:style>"
 _OFF = frozenset({"0", "false", "off"})
 _VAL = f"{W}val"
 
@@ -39,6 +38,7 @@ class Styles:
         self._elements: dict[str, Any] = {}
         self._known: dict[str, Style] = {}
         self._default = ""
+        self.has_hidden = root is not None and next(root.iter(f"{W}vanish"), None) is not None
         for element in () if root is None else root.iter(f"{W}style"):
             name = element.get(f"{W}styleId", "")
             self._elements[name] = element
@@ -79,14 +79,15 @@ class Styles:
 
 def without_tables(data: bytes) -> bytes:
     """The part without its table styles: most of its bytes, and nothing about paragraphs."""
-    data = _LATENT.sub(b"", data, count=1)
-    first, *rest = data.split(_STYLE)
-    kept = [first]
-    for part in rest:
-        end = part.find(_STYLE_END)
-        is_table = _OF_TABLE in part[: part.find(b">")] and end > 0
-        kept.append(part[end + len(_STYLE_END) :] if is_table else _STYLE + part)
-    return b"".join(kept)
+    kept: list[bytes] = []
+    at = 0
+    while (start := data.find(_TABLE_STYLE, at)) >= 0:
+        end = data.find(_STYLE_END, start)
+        if end < 0:
+            break
+        kept.append(data[at:start])
+        at = end + len(_STYLE_END)
+    return b"".join([*kept, data[at:]])
 
 
 def _first(values: Iterator[Any]) -> Any:

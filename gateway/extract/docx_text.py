@@ -33,6 +33,16 @@ _MARKS = {
     f"{W}cr": "\n",
     f"{W}noBreakHyphen": "-",
 }
+_HARMLESS = frozenset(  # around or beside text, never with any that isn't seen
+    f"{W}{name}"
+    for name in (
+        "t", "r", "pPr", "rPr", "sdtPr", "sdtEndPr", "sectPr", "tblPr", "tblGrid", "trPr", "tcPr",
+        "smartTagPr", "customXmlPr", "rubyPr", "bookmarkStart", "bookmarkEnd", "proofErr",
+        "lastRenderedPageBreak", "commentRangeStart", "commentRangeEnd", "commentReference",
+        "annotationRef", "softHyphen",
+    )
+)  # fmt: skip
+_PARAGRAPH = f"{W}p"
 _PLAIN, _PROPERTIES = f"{W}t", f"{W}rPr"
 _TEXTS = frozenset({_PLAIN, f"{_M}t"})
 
@@ -58,6 +68,7 @@ class TextReader:
         self._out: list[str] = []
         self._into = Paragraph()
         self._fields: list[str] = []  # of the fields around, the part that is being read
+        self._special: set[Any] = set()  # paragraphs that need more than their runs' text
         self._actions: Mapping[str, Callable[[Any], None] | None] = {
             **dict.fromkeys(_SKIPPED),
             **dict.fromkeys(_TEXTS, self._plain),
@@ -72,9 +83,22 @@ class TextReader:
             ALTERNATIVES: self._alternatives,
             **dict.fromkeys(_NOTES, self._note),
         }
+        style = (f"{W}rStyle",) if styles.has_hidden else ()
+        self._noted = (*(self._actions.keys() - _HARMLESS), f"{W}vanish", *style)
+
+    def look(self, root: Any) -> None:
+        """Find what is not plain text in it; to be called before its paragraphs are read."""
+        for element in root.iter(*self._noted):
+            around = element
+            while around is not None and around not in self._special:
+                if around.tag == _PARAGRAPH:
+                    self._special.add(around)
+                around = around.getparent()
 
     def read(self, paragraph: Any, style: Style) -> Paragraph:
         """The paragraph. Its text ends are trimmed; a field ends with it at the latest."""
+        if paragraph not in self._special and not style.is_hidden:
+            return Paragraph("".join([text.text or "" for text in paragraph.iter(_PLAIN)]).strip())
         self._out, self._into, self._fields = [], Paragraph(), []
         if style.is_hidden and not self._include_hidden:
             self._skip(paragraph)
