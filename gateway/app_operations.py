@@ -30,6 +30,7 @@ from gateway.operations import (
     forgetting,
     insight,
     library,
+    library_types,
     links,
     own_documents,
     people,
@@ -86,8 +87,7 @@ def build_operations(seams: Seams) -> Operations:
         sources=store.sources,
         audit=store.audit,
         clock=clock,
-        progress=seams.shelves.ingestion.progress.of,
-        limits=seams.limits,
+        beside=library_types.Beside(seams.limits, seams.shelves.ingestion.progress.of),
     )
     looking = insight.Insight(
         scopes=seams.scopes,

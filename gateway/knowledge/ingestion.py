@@ -174,12 +174,16 @@ class Ingestion:
         self._tell()
         return True
 
+    async def do(self, job: Job) -> None:
+        """One job that the caller has claimed. GatewayError; most ends are in the source."""
+        await self._handlers[job.kind](job)
+
     async def _held(self, job: Job) -> GatewayError | None:
         """Do the job, its claim renewed all the while; what went wrong, if it can be named."""
         async with asyncio.TaskGroup() as tasks:
             beating = tasks.create_task(self._beat(job))
             try:
-                await self._handlers[job.kind](job)
+                await self.do(job)
             except GatewayError as error:
                 return error
             finally:

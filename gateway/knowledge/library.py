@@ -138,7 +138,7 @@ class Library:
 
         async def keep() -> None:
             if await self._blobs.put(stream, most) != (sha256, size):
-                raise refused("proposal_changed")  # somebody writes to the file meanwhile
+                raise InvalidRequestError("file", reason="file: changed while it was read")
 
         async with self._gate.upload():
             whole = replace(draft, sha256=sha256, size_bytes=size)

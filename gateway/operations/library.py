@@ -1,7 +1,7 @@
 """`knowledge.collections.*`, `.sources.*`: keeping the library."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from gateway.knowledge.desk import Desk
 from gateway.knowledge.library import Library
 from gateway.operations.auth import Nothing
 from gateway.operations.library_types import (
+    STORED_ALONE,
     Added,
+    Beside,
     CollectionChange,
     CollectionDeletion,
     CollectionReference,
@@ -29,7 +31,6 @@ from gateway.operations.library_types import (
 )
 from gateway.operations.table import Caller, Operation, Permission
 
-ProgressOf = Callable[[str], tuple[int, int] | None]
 NO_COLLECTION = ""  # asked for where the source is missing: refused, logged and timed alike
 
 
@@ -44,15 +45,15 @@ class Keeping:
         sources: Sources,
         audit: Audit,
         clock: Clock,
-        progress: ProgressOf = lambda source_id: None,
+        beside: Beside = STORED_ALONE,
     ) -> None:
-        """`progress` tells how far the work on a source is (Ingestion.progress.of)."""
+        """`beside` with Ingestion.progress.of."""
         self._desk = desk
         self._library = library
         self._sources = sources
         self._audit = audit
         self._clock = clock
-        self._progress = progress
+        self._beside = beside
 
     async def list_collections(self, caller: Caller, _request: Nothing) -> list[CollectionView]:
         """What the account has a role on."""
@@ -134,7 +135,7 @@ class Keeping:
         return Added(self._view(source, caller), is_new)
 
     def _view(self, source: Source, caller: Caller) -> SourceView:
-        return source_view(source, caller.language, self._progress(source.id))
+        return source_view(source, caller.language, self._beside)
 
     async def required(self, caller: Caller, source_id: str, least: Role) -> Source:
         """The document, for whoever has the role; missing and forbidden alike: NotFoundError."""

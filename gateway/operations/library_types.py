@@ -1,12 +1,13 @@
 """What the operations of the library take and give."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway import catalogue
 from gateway.core.access import Collection, EmbeddingPolicy, Sensitivity
 from gateway.core.documents import Source
+from gateway.core.limits import KnowledgeLimits
 from gateway.knowledge.desk import Shelf
 
 
@@ -130,10 +131,21 @@ class Added:
     is_new: bool
 
 
-def source_view(
-    source: Source, language: str | None, progress: tuple[int, int] | None = None
-) -> SourceView:
-    """A document with its error and warnings as sentences; `progress` as (done, all)."""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is told of a document beside what is stored of it."""
+
+    limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
+    progress: Callable[[str], tuple[int, int] | None] = lambda source_id: None
+
+
+STORED_ALONE = Beside()
+
+
+def source_view(source: Source, language: str | None, beside: Beside = STORED_ALONE) -> SourceView:
+    """A document with its error and warnings as sentences."""
+    limits, progress = beside.limits, beside.progress(source.id)
+    sizes = {"limit": limits.max_source_chars, "limit_mb": limits.max_source_bytes // 1_000_000}
     return SourceView(
         source.id,
         source.collection_id,
@@ -143,13 +155,15 @@ def source_view(
         source.state.value,
         source.status_detail,
         source.error_code,
-        catalogue.error_text(source.error_code, language) if source.error_code else None,
+        catalogue.error_text(source.error_code, language, **sizes) if source.error_code else None,
         [
             WarningView(
                 warning.code,
                 catalogue.text(
-                    f"ingest.warning_{warning.code}", language, pages=_pages(warning.pages)
-                ),
+                    f"ingest.warning_{warning.code}",
+                    language,
+                    pages=_pages(warning.pages) or warning.detail,
+                ).strip(),
                 warning.pages,
             )
             for warning in source.warnings

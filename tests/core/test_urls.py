@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.urls import defang
+from gateway.core.filenames import address_title, one_line
+from gateway.core.urls import ADDRESS_CHARS, defang, page_address, same_page
 
 PASSAGES = (
     "請至 https://hr.corp.tw/leave 申請。see (https://zh.wikipedia.org/wiki/年假), www.corp.tw/a.",
@@ -149,3 +150,60 @@ def test_time_is_bounded(piece: str) -> None:
     began = time.process_time()
     defang(piece * (30_000 // len(piece)), PASSAGES)
     assert time.process_time() - began < 2
+
+
+# ---------------------------------------------------------------- addresses of pages
+
+ADDRESSES = {
+    "http://B\u00dcCHER.example:80/a b/../c/#x": None,  # a blank is no part of an address
+    "http://B\u00dcCHER.example:80/a/../c/#x": "http://xn--bcher-kva.example/c/",
+    "HTTPS://Example.COM:443": "https://example.com",
+    " https://例え.jp/文書?q=あ#f ": "https://xn--r8jz45g.jp/%E6%96%87%E6%9B%B8?q=%E3%81%82",
+    "https://a.example.:8443/x": "https://a.example:8443/x",
+    "https://a.example/%7Euser/%2f": "https://a.example/~user/%2F",
+    "http://[::1]:80/x": "http://[::1]/x",
+    "http://2130706433/": "http://2130706433/",  # refused when it is asked, not as an address
+    "https://u:p@a.example/": None,
+    "https://@a.example/": "https://a.example/",
+    "http://a.example\\@b.example/": None,
+    "http://a.example/\0": None,
+    "http://a.example/\u202e": None,
+    "ftp://a.example/": None,
+    "file:///etc/passwd": None,
+    "javascript:alert(1)": None,
+    "//a.example/": None,
+    "a.example": None,
+    "https://": None,
+    "https://a.example:0/": None,
+    "https://a.example:99999/": None,
+    "https://a.example/" + "x" * ADDRESS_CHARS: None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize(("text", "address"), ADDRESSES.items())
+def test_an_address_of_a_page_has_one_form(text: str, address: str | None) -> None:
+    assert page_address(text) == address
+    if address is not None:
+        assert page_address(address) == address
+
+
+@given(st.text(max_size=60), st.sampled_from(["", "http://", "https://a.example/", "https://a:"]))
+def test_no_text_is_more_than_refused(text: str, before: str) -> None:
+    address = page_address(before + text)
+    assert address is None or (address.isascii() and page_address(address) == address)
+
+
+def test_a_slash_at_the_end_makes_no_other_page() -> None:
+    same = {same_page(f"https://a.example{end}") for end in ("", "/", "//")}
+    assert same == {"https://a.example"}
+    assert same_page("https://a.example/b/?x=/") == "https://a.example/b?x=/"
+    assert same_page("https://a.example/b") != same_page("https://a.example/B")
+
+
+def test_a_page_without_a_title_is_called_after_its_place_in_one_line() -> None:
+    assert address_title("https://xn--r8jz45g.jp/%E6%96%87%0A?q=%E3%81%82") == (
+        "https://xn--r8jz45g.jp/文?q=あ"
+    )
+    assert one_line(" 年假\u202e\n規定\0 ") == "年假規定"
+    assert len(address_title("https://a.example/" + "x" * 1_000)) == 200

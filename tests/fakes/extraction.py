@@ -19,6 +19,8 @@ class FakeExtractor:
         self.read: list[str] = []
         self.charsets: list[str] = []
         self.progress: tuple[tuple[int, int], ...] = ()
+        self.title = ""
+        self.media_type = "text/plain"
 
     async def extract(
         self,
@@ -40,7 +42,9 @@ class FakeExtractor:
         blocks = tuple(
             Block(part, Locator(page=page)) for page, part in enumerate(text.split("\n\n"), 1)
         )
-        return Extracted(blocks, "text/plain", warnings=self.warnings, pages=len(blocks))
+        return Extracted(
+            blocks, self.media_type, self.title, warnings=self.warnings, pages=len(blocks)
+        )
 
     async def close(self) -> None:
         return None

@@ -10,13 +10,13 @@ import pytest
 from gateway.core.documents import Source, SourceState, SourceWarning, StatusDetail
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors
-from gateway.errors import ModelError, NotFoundError
+from gateway.errors import InvalidRequestError, ModelError, NotFoundError, UpstreamError
 from gateway.interfaces import Vector
 from gateway.knowledge.ingestion import LEASE, Ingestion
 from gateway.knowledge.pages import Answer, Fetch
 from tests.fakes.extraction import FakeExtractor
 from tests.fakes.knowledge import FakeEncoder
-from tests.fakes.pages import FakeWeb
+from tests.fakes.pages import FakePage, FakeWeb
 from tests.knowledge.shelf import Shelf
 from tests.knowledge.tripwire import KilledError, Tripwire
 
@@ -303,15 +303,20 @@ async def one_life(shelf: Shelf, wire: Tripwire) -> bool:
     return was_killed
 
 
+@pytest.mark.parametrize("is_page", [False, True], ids=["a file", "a page"])
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 async def test_a_kill_at_any_call_changes_nothing_in_the_end(
-    shelf: Shelf, *, is_after: bool
+    shelf: Shelf, *, is_after: bool, is_page: bool
 ) -> None:
     collection = await shelf.collection()
     kills = 0
     for at in range(100):
         text = f"{TEXT}\n\n第{at}版的特休規定{'很長' * 200}"
-        source = await shelf.add(collection, f"{at}.txt", text)
+        address = f"https://kb.example.com/{at}"
+        shelf.web.pages[address] = FakePage(text.encode(), "text/plain")
+        source = await (
+            shelf.page(collection, address) if is_page else shelf.add(collection, f"{at}.txt", text)
+        )
         wire = Tripwire(at, is_after=is_after)
         was_killed = await one_life(shelf, wire)
         kills += was_killed
@@ -467,3 +472,181 @@ async def test_a_long_document_lets_a_short_one_have_its_vectors_first(shelf: Sh
     of_short = next(n for n, text in enumerate(encoder.texts) if text in TEXT)
     of_long = [n for n, text in enumerate(encoder.texts) if "規定規定" in text]
     assert of_long[0] < of_short < of_long[-1]
+
+
+# ---------------------------------------------------------------- pages of the web
+
+PAGE = "https://kb.example.com/leave"
+
+
+async def swept(shelf: Shelf) -> None:
+    """As after the grace."""
+    shelf.clock.wind(days=400)  # files carry the machine's time
+    await shelf.store.jobs.put("sweep_blobs", "", shelf.clock.now())
+    await shelf.ingestion.drain()
+
+
+async def test_a_page_is_fetched_by_its_job_and_names_itself(
+    shelf: Shelf, extractor: FakeExtractor
+) -> None:
+    shelf.web.pages[PAGE] = FakePage(TEXT.encode(), charset="big5")
+    extractor.title, extractor.media_type = " 休假\u202e規定\n", "text/html"
+    page = await shelf.page(await shelf.collection(), f"{PAGE}#top")
+    assert (page.title, page.address, page.sha256, shelf.web.asked) == (PAGE, PAGE, "", [])
+    await shelf.ingestion.drain()
+    read = await shelf.now(page)
+    assert outcome(read) == READY
+    assert (read.title, read.media_type, read.size_bytes) == (
+        "休假規定",
+        "text/html",
+        len(TEXT.encode()),
+    )
+    assert (extractor.read, extractor.charsets) == (["page.html"], ["big5"])
+    assert shelf.store.blobs.path(read.sha256).read_bytes() == TEXT.encode()
+    assert [each.title for each in await shelf.found("特休")] == ["休假規定"]
+
+
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        (UpstreamError("inside", code="url_blocked"), "url_blocked"),
+        (UpstreamError("long", code="url_too_large"), "url_too_large"),
+        (UpstreamError("gone", code="url_fetch_failed"), "url_fetch_failed"),
+        (FakePage(b"%PDF-", "application/pdf"), "url_fetch_failed"),
+        (FakePage(b"{}", "application/json"), "url_fetch_failed"),
+        (FakePage(b"x" * 200_000, "text/plain"), "quota_bytes"),
+        (FakePage("薪資".encode(), "text/plain"), "url_fetch_failed"),  # what it really is tells
+    ],
+    ids=["blocked", "too large", "failed", "PDF", "JSON", "over the quota", "lying"],
+)
+async def test_a_page_that_cannot_be_had_says_why_and_its_old_text_stays(
+    shelf: Shelf, extractor: FakeExtractor, page: FakePage | UpstreamError, code: str
+) -> None:
+    shelf.limits = replace(shelf.limits, max_collection_bytes=100_000)
+    shelf.restart()
+    collection = await shelf.collection()
+    shelf.web.pages[PAGE] = FakePage(TEXT.encode(), "text/plain")
+    old = await shelf.page(collection, PAGE)
+    await shelf.ingestion.drain()
+    before = await shelf.now(old)
+    shelf.web.pages |= {PAGE: page, f"{PAGE}/new": page}
+    extractor.media_type = "application/pdf" if code == "url_fetch_failed" else "text/plain"
+    new = await shelf.page(collection, f"{PAGE}/new")
+    await shelf.library.read_again(old.id)
+    await shelf.ingestion.drain()
+    assert outcome(await shelf.now(new)) == (SourceState.FAILED, None, code, [])
+    again = await shelf.now(old)
+    assert outcome(again) == (SourceState.READY, StatusDetail.HYBRID, code, [])
+    assert (again.revision_id, again.sha256) == (before.revision_id, before.sha256)
+    assert len(await shelf.found("特休")) == 1
+    await swept(shelf)  # what came to nothing is gone; its original is not
+    assert [sha256 for sha256, _ in await shelf.store.blobs.list()] == [before.sha256]
+
+
+async def test_a_page_read_again_is_fetched_anew_and_keeps_vectors_of_what_stayed(
+    shelf: Shelf, extractor: FakeExtractor
+) -> None:
+    encoder = OrderedEncoder()
+    shelf.encoder = encoder
+    shelf.restart()
+    shelf.web.pages[PAGE] = FakePage(TEXT.encode(), "text/plain")
+    page = await shelf.page(await shelf.collection(), PAGE, "我的標題")
+    await shelf.ingestion.drain()
+    first = await shelf.now(page)
+    [old] = await shelf.found("病假")
+    encoder.texts.clear()
+    new_text = TEXT.replace("病假規定：一年三十日", "病假規定：一年六十日")
+    shelf.web.pages[PAGE] = FakePage(new_text.encode(), "text/plain")
+    extractor.title = "頁面自己的標題"
+    await shelf.library.read_again(page.id)
+    await shelf.ingestion.drain()
+    second = await shelf.now(page)
+    assert outcome(second) == READY
+    assert (second.title, second.revision_id == first.revision_id) == ("我的標題", False)
+    assert [each.text for each in await shelf.found("六十")] != []
+    assert encoder.texts
+    assert not any("特休" in text for text in encoder.texts)  # only what is new
+    assert len(await shelf.vectors()) == second.passages
+    scope = await shelf.scope()
+    around = await shelf.store.passages.around(scope, old.id, 0)
+    assert [each.text for each in around] == [old.text]  # citations of before still open
+    await swept(shelf)
+    assert [sha256 for sha256, _ in await shelf.store.blobs.list()] == [second.sha256]
+
+
+async def test_a_sweep_while_a_page_is_read_leaves_its_bytes(
+    shelf: Shelf, extractor: FakeExtractor
+) -> None:
+    shelf.web.pages[PAGE] = FakePage(TEXT.encode(), "text/plain")
+    page = await shelf.page(await shelf.collection(), PAGE)
+
+    async def sweep(_name: str) -> None:
+        shelf.clock.wind(days=400)
+        await shelf.store.jobs.put("sweep_blobs", "", shelf.clock.now())
+        job = await shelf.store.jobs.claim(
+            ["sweep_blobs"], "me", shelf.clock.now(), shelf.clock.now() + LEASE
+        )
+        assert job is not None
+        await shelf.ingestion.do(job)
+
+    extractor.meanwhile = sweep
+    await shelf.ingestion.drain()
+    assert outcome(await shelf.now(page)) == READY
+    assert shelf.store.blobs.path((await shelf.now(page)).sha256).is_file()
+
+
+async def test_addresses_of_the_same_page_are_one_source(shelf: Shelf) -> None:
+    one, other = await shelf.collection(), await shelf.collection()
+    first = await shelf.page(one, "https://KB.example.com:443/leave#a")
+    for url in ("https://kb.example.com/leave/", " https://kb.example.com/x/../leave#b"):
+        source, is_new = await shelf.library.add_page(one, url, None)
+        assert (source.id, is_new) == (first.id, False)
+    answers = await asyncio.gather(
+        *(shelf.library.add_page(one, PAGE + "?a=1", None) for _ in "12345")
+    )
+    assert sorted(is_new for _, is_new in answers) == [False] * 4 + [True]
+    assert (await shelf.library.add_page(other, PAGE, None))[1]
+    assert (await shelf.library.add_page(one, PAGE.replace("https", "http"), None))[1]
+    for url in ("ftp://x/", "https://", "nothing", "https://a:b@c.d/", "file:///etc/passwd", ""):
+        with pytest.raises(InvalidRequestError):
+            await shelf.library.add_page(one, url, None)
+
+
+async def test_a_page_deleted_while_it_is_fetched_leaves_nothing(shelf: Shelf) -> None:
+    class Deleting(FakePage):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            await shelf.library.remove(page.id)
+            yield TEXT.encode()
+
+    shelf.web.pages[PAGE] = Deleting(media_type="text/plain")
+    page = await shelf.page(await shelf.collection(), PAGE)
+    await shelf.ingestion.drain()
+    assert await shelf.store.sources.find(page.id) is None
+    assert await shelf.found("特休") == []
+    await swept(shelf)
+    assert await shelf.store.blobs.list() == []
+
+
+# ---------------------------------------------------------------- how far it is
+
+
+async def test_pages_read_and_passages_embedded_are_told_while_it_lasts(
+    shelf: Shelf, extractor: FakeExtractor
+) -> None:
+    seen: list[tuple[int, int] | None] = []
+
+    class Watched(FakeEncoder):
+        async def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+            seen.append(shelf.ingestion.progress.of(source.id))
+            return await super().embed_passages(texts)
+
+    async def look(_name: str) -> None:
+        seen.append(shelf.ingestion.progress.of(source.id))
+
+    shelf.encoder, shelf.limits = Watched(), replace(shelf.limits, batch_size=1)
+    shelf.restart()
+    extractor.progress, extractor.meanwhile = ((1, 40), (12, 40)), look
+    source = await shelf.add(await shelf.collection(), "手冊.txt", TEXT)
+    await shelf.ingestion.drain()
+    assert seen == [(12, 40), None, (1, 2)]
+    assert shelf.ingestion.progress.of(source.id) is None

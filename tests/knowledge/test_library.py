@@ -150,3 +150,60 @@ async def test_a_new_source_waits_for_its_turn(shelf: Shelf) -> None:
     source = await shelf.add(await shelf.collection(), "a.txt", "a")
     assert source.state is SourceState.QUEUED
     assert await shelf.ingestion.waiting() == {"ingest": 1}
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "places"),
+    [
+        (KnowledgeLimits(max_sources_per_collection=3), "quota_sources", 3),
+        (KnowledgeLimits(max_collection_bytes=30), "quota_bytes", 3),
+        (KnowledgeLimits(max_total_bytes=20), "quota_bytes", 2),
+    ],
+    ids=["sources", "bytes of the collection", "bytes in all"],
+)
+async def test_uploads_side_by_side_never_overdraw_and_what_is_refused_is_never_kept(
+    shelf: Shelf, limits: KnowledgeLimits, code: str, places: int
+) -> None:
+    shelf.limits = limits
+    shelf.restart()
+    collection = await shelf.collection()
+
+    async def one(n: int) -> str:
+        stream = io.BytesIO(b"%010d" % (n // 2))  # each twice: doubles share their room
+        try:
+            _, is_new = await shelf.library.add_file(collection, f"{n}.txt", stream, OWNER)
+        except GatewayError as error:
+            return error.code
+        return "added" if is_new else "existing"
+
+    said = await asyncio.gather(*(one(n) for n in range(20)))
+    assert sorted(said) == sorted(
+        ["added"] * places + ["existing"] * places + [code] * (20 - 2 * places)
+    )
+    assert len(await blobs(shelf)) == places  # before any sweep
+    source = (await shelf.store.sources.list(collection.id))[0]
+    await shelf.library.remove(source.id)  # room that was given back is room again
+    assert await one(99) == "added"
+
+
+async def test_a_file_that_changes_while_it_is_taken_is_refused(shelf: Shelf) -> None:
+    class Growing(io.BytesIO):
+        def seek(self, *args: int) -> int:
+            self.write(b"more")
+            return super().seek(*args)
+
+    collection = await shelf.collection()
+    assert await refusal(shelf, collection, "log.txt", Growing(b"log")) == "invalid_request"
+    assert await shelf.store.sources.list(collection.id) == []
+
+
+async def test_no_quota_of_bytes_stands_before_a_page_that_was_not_fetched(shelf: Shelf) -> None:
+    shelf.limits = KnowledgeLimits(max_sources_per_collection=2)
+    shelf.restart()
+    collection = await shelf.collection()
+    pages = [f"https://a.example/{n}" for n in (1, 2)]
+    for url in (*pages, pages[0]):
+        await shelf.page(collection, url)
+    with pytest.raises(GatewayError) as refused:
+        await shelf.page(collection, "https://a.example/3")
+    assert refused.value.code == "quota_sources"
