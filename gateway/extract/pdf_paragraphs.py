@@ -18,6 +18,7 @@ _ITEM = re.compile(
 )
 _MARK = re.compile(r"[•●■◆▪➢✓○◇□\-–*]|\d{1,3}[.．)）、]|[(（][^()（）]{1,3}[)）]")
 APART = 1.4  # a greater distance than so many usual ones begins a paragraph
+WIDEST = 2.2  # font sizes from line to line, set with double spacing
 SHORT = 0.75  # a line that fills less of its column ends one
 OTHER_SIZE = 0.12  # so much larger or smaller letters are another kind of text
 INDENT = 1.2  # font sizes by which a first line is moved in
@@ -47,7 +48,8 @@ def paragraphs(column: Sequence[Line], titles: frozenset[str] = frozenset()) -> 
     left = min(line.x0 for line in column)
     right = max(line.x1 for line in column)
     steps = [after.middle - before.middle for before, after in pairwise(column)]
-    usual = median([step for step in steps if step > 0] or [column[0].size])
+    size = median(line.size for line in column)
+    usual = min(median([step for step in steps if step > 0] or [size]), WIDEST * size)
     start = 0
     named = [_is_named(line, titles) for line in column]
     for at, (before, after) in enumerate(pairwise(column), 1):
