@@ -1,6 +1,7 @@
 """Reads one tiny file of each kind before the first fork: libraries load parts of them late."""
 
 import codecs
+import gc
 import io
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ CODECS = (
     "ascii", "latin-1", "cp437", "cp1252", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
     "utf-32", "cp950", "big5hkscs", "gb18030", "cp932", "euc_jp", "euc_kr", "cp949", "iso2022_jp",
     "raw_unicode_escape", "unicode_escape", "utf-7", "utf-32-le", "utf-32-be",
+    "iso2022_kr", "iso2022_jp_ext",
     *charset_labels.CODECS, *rtf_charsets.CODECS,
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
@@ -77,6 +79,8 @@ def warm_up() -> None:
             read_document(data, name, ReadOptions(1000))
         except ExtractionError:
             continue  # the broken ones; what matters is that the way was gone once
+    gc.collect()
+    gc.freeze()  # a child that looks for garbage would copy every page of memory
 
 
 def _zip(parts: Mapping[str, str]) -> bytes:
