@@ -4,18 +4,26 @@ import asyncio
 import hashlib
 import io
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gateway.errors import InvalidRequestError
-from gateway.store import Store
+from gateway.store import Store, open_store
+from tests.fakes.times import RealIds
+from tests.fakes.wound_clock import WoundClock
+from tests.knowledge.shelf import Shelf
+from tests.stores import lay_databases
+
+ROOT = Path(__file__).parent.parent.parent
+EVERY = "1" if os.environ.get("SHUTTEN_PROVE") else "3"  # step is died at
 
 
 def left_behind(store: Store) -> list[Path]:
     folder = store.blobs.path("0" * 64).parents[1]
-    return [each for each in folder.rglob("*") if each.is_file()]
+    return sorted(each for each in folder.rglob("*") if each.is_file())
 
 
 async def test_the_same_bytes_at_once_are_one_file(store: Store) -> None:
@@ -50,3 +58,27 @@ async def test_only_a_hash_is_a_name(store: Store, name: str) -> None:
         store.blobs.path(name)
     with pytest.raises(InvalidRequestError):
         await store.blobs.remove(name)
+
+
+async def test_a_kill_at_any_step_leaves_no_source_without_its_original(
+    home: Path, clock: WoundClock
+) -> None:
+    await lay_databases(home)
+    command = [sys.executable, "-m", "tests.contract.killed_blobs", str(home), EVERY]
+    child = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    said = (await child.communicate())[0].decode().split()
+    ends = [each for each in said if each.lstrip("-").isdigit()]
+    assert ends[-1] == "0"
+    assert set(ends[:-1]) == {"-9"}
+    assert len(ends) > 25 // int(EVERY), "steps of putting three times, and of a sweep"
+    clock.wind(days=4_001)  # no claim of the dead holds any more
+    async with open_store(home, clock, RealIds()) as store:
+        used = await store.sources.originals()
+        there = {sha256: store.blobs.path(sha256) for sha256, _ in await store.blobs.list()}
+        assert used <= there.keys()
+        assert all(hashlib.sha256(there[each].read_bytes()).hexdigest() == each for each in used)
+        shelf = Shelf(store, clock)
+        await store.jobs.put("sweep_blobs", "", clock.now())
+        await shelf.ingestion.drain()
+        assert left_behind(store) == sorted(store.blobs.path(each) for each in used)
+        assert await store.check() == ()
