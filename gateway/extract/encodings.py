@@ -2,7 +2,8 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.extract.reading import refuse
@@ -17,6 +18,8 @@ _MARKS = (
 _HIGH = bytes(range(0x80, 0x100))
 _TIE = 0.12  # closer scores than this tell nothing
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f]")
+_PLAIN = re.compile("[\x20-\x7f]+")
 _STRAY_NULS = 100  # one in so many bytes is dirt in a narrow text, not a wide one
 _LEAST = 0.35  # below this it reads like noise in every encoding
 
@@ -26,14 +29,18 @@ _ZH_TW = (
     "學對可她里後小麼心多天而能好都然沒日於起還發成事只作當想看文無開手十用主行方又如前所本見"
     "經頭面公同三已老從動兩長知民樣現分將外但身些與高意進把法此實回二理美點月明其種聲全工"
     "己話兒者向情部正名定女問力機給等幾很業最間新什打便位因重被走電四第門相次東政海口使教"
-    "體繁簡假請員規章條應薪資料件單價格品項目保險勞職務"
+    "體繁簡假請員規章條應薪資料件單價格品項目保險勞職務及其於與或由被將包括使各類立位年月市路公司"
+    "南北縣區省京山河江州線站台機車場院校館隊球賽軍戰王朝代世紀英美法德語音樂電影視演播放網技術科研"
+    "究系統計算期間第元人數量號碼號信郵址聯絡電話表單填寫簽核准申請付款交通費"
 )
 _ZH_CN = (
     "的一是不了在有人我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家"
     "学对可她里后小么心多天而能好都然没日于起还发成事只作当想看文无开手十用主行方又如前所本见"
     "经头面公同三已老从动两长知民样现分将外但身些与高意进把法此实回二理美点月明其种声全工"
     "己话儿者向情部正名定女问力机给等几很业最间新什打便位因重被走电四第门相次东政海口使教"
-    "体繁简假请员规章条应薪资料件单价格品项目保险劳职务"
+    "体繁简假请员规章条应薪资料件单价格品项目保险劳职务及其于与或由被将包括使各类立位年月市路公司"
+    "南北县区省京山河江州线站台机车场院校馆队球赛军战王朝代世纪英美法德语音乐电影视演播放网技术科研"
+    "究系统计算期间第元人数量号码信邮址联络电话表单填写签核准申请付款交通费"
 )
 _JA = (
     "のにはをたがでてとしれさいるあらすまもりなっかきくけこそちつとどねほみめやゆよわんだじ"
@@ -43,7 +50,10 @@ _JA = (
 )
 _KO = (
     "이다는을의가에고하지한로도사시기자리어나은를들인으서대일해그수있정보전아것부제게라만상원장"
-    "조주국동스과와세구성되었습니여무위소년월회문화개연용분경내방후직휴"
+    "조주국동스과와세구성되었습니여무위소년월회문화개연용분경내방후직휴간각감강같거건결계공관교금급"
+    "까날남너년녀노능니단달당드든등디따때또량력련령록론료류르른름리립마말매며면명모목못물미민바반받"
+    "발백번법변별본불비생서선설소속손술신실심십안야약양업없역영예오외요우운육음입작재저적점접정족존종"
+    "중즉증진질집찰책처천청체초총최추출치칙크타탁터통투트특판팀편평포표품프필학함합항행험현형호환활황"
 )
 _PUNCTUATION = "、。，！？：；「」『』（）《》〈〉【】・…“”‘’　０１２３４５６７８９％～—"
 
@@ -69,8 +79,14 @@ _CANDIDATES = (
     _Candidate("cp949", frozenset(_KO), has_hangul=True),
     _Candidate("utf-16-le", _ALL, has_kana=True, has_hangul=True),
     _Candidate("utf-16-be", _ALL, has_kana=True, has_hangul=True),
+    _Candidate("utf-32-le", _ALL, has_kana=True, has_hangul=True),
+    _Candidate("utf-32-be", _ALL, has_kana=True, has_hangul=True),
 )
-_WIDE = tuple(candidate for candidate in _CANDIDATES if candidate.codec.startswith("utf-16"))
+_WIDE = tuple(candidate for candidate in _CANDIDATES if candidate.codec.startswith("utf-"))
+_JAPANESE = tuple(candidate for candidate in _CANDIDATES if candidate.codec in {"cp932", "euc_jp"})
+_HANJA = -0.2  # Chinese characters in Korean text are rare by now
+_KANA_DUE = 8  # different characters
+_KANA_MISSED = 0.15
 _NARROW = tuple(candidate for candidate in _CANDIDATES if candidate not in _WIDE)
 
 
@@ -95,8 +111,14 @@ def decode(data: bytes) -> str:
     if data.count(0) * _STRAY_NULS <= len(data):
         text = strict(data, "utf-8")
         if text is not None:
-            return (b"\x1b$" in data and strict(data, "iso2022_jp")) or text
+            return (b"\x1b$" in data and _escaped(data)) or text
     return _best(data)
+
+
+def _escaped(data: bytes) -> str | None:
+    """Japanese or Korean of seven bits."""
+    codec = "iso2022_kr" if b"\x1b$)C" in data else "iso2022_jp"
+    return strict(data, codec) or strict(data, "iso2022_jp_ext")
 
 
 def _unknown(data: bytes) -> str:
@@ -139,22 +161,48 @@ def _scored(data: bytes, candidates: tuple[_Candidate, ...]) -> Iterator[tuple[f
 def strict(data: bytes, codec: str) -> str | None:
     """The text, unless a byte of it can't be in that encoding."""
     try:
-        return data.decode(codec)
+        return data.decode(codec, _MAKERS_ROWS if codec == "euc_jp" else "strict")
     except UnicodeDecodeError:
         return None
 
 
+def _makers_row(error: UnicodeError) -> tuple[str, int]:
+    """NEC's and IBM's characters (①, ㈱, 髙) in EUC-JP, which only Shift-JIS has a table for."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    high, low = error.object[error.start : error.start + 2].ljust(2, b"\0")
+    row, cell = high - 0xA0, low - 0xA0
+    if row not in _ROWS or cell not in range(1, 95):
+        raise error
+    lead = (row - 1) // 2 + (0x81 if row < 63 else 0xC1)
+    trail = cell + (0x9E if row % 2 == 0 else 0x3F + (cell > 63))
+    try:
+        return bytes((lead, trail)).decode("cp932"), error.start + 2
+    except UnicodeDecodeError:
+        raise error from None
+
+
+_ROWS = frozenset({13, *range(89, 93)})
+_MAKERS_ROWS = "eucjp-makers-rows"
+codecs.register_error(_MAKERS_ROWS, _makers_row)
+
+
 def _score(text: str, candidate: _Candidate) -> float:
     """How much each character that isn't ASCII looks like text, from -1 to 1, on average."""
-    counts: dict[str, int] = {}
-    for character in text:
-        if character >= "\x80" or character < " ":
-            counts[character] = counts.get(character, 0) + 1
+    counts = Counter(_PLAIN.sub("", text))
     breaks = sum(counts.pop(character, 0) for character in "\t\n\r\f")
     total = sum(counts.values())
     if not total:  # UTF-16 of ASCII only
         return 1.0 if breaks or text.isprintable() else 0.0
-    return sum(_worth(char, candidate) * n for char, n in counts.items()) / total
+    worth = sum(_worth(char, candidate) * n for char, n in counts.items()) / total
+    return worth - _KANA_MISSED if _misses_kana(counts, candidate) else worth
+
+
+def _misses_kana(counts: Mapping[str, int], candidate: _Candidate) -> bool:
+    """Running text in Japanese is never of Chinese characters alone."""
+    if candidate not in _JAPANESE or len(counts) < _KANA_DUE:
+        return False
+    return not any("\u3041" <= character <= "\u30ff" for character in counts)
 
 
 def _worth(character: str, candidate: _Candidate) -> float:
@@ -162,7 +210,7 @@ def _worth(character: str, candidate: _Candidate) -> float:
         return 1.0
     if "\u4e00" <= character <= "\u9fff":
         is_korean_only = candidate.has_hangul and not candidate.has_kana
-        return 0.0 if is_korean_only else _han(character, candidate)
+        return _HANJA if is_korean_only else _han(character, candidate)
     if "\u3041" <= character <= "\u30ff":
         return 0.9 if candidate.has_kana else -0.2
     if "\uac00" <= character <= "\ud7a3":
@@ -176,7 +224,7 @@ def _hangul(character: str) -> float:
         character.encode("euc_kr")
     except UnicodeEncodeError:
         return -0.5
-    return 0.4
+    return 0.25
 
 
 def _rare(code: int) -> float:
@@ -187,11 +235,19 @@ def _rare(code: int) -> float:
 
 def _han(character: str, candidate: _Candidate) -> float:
     """Each national set puts its everyday characters into a first level; the rest is rare."""
-    if candidate.codec.startswith("utf-16"):
+    if candidate in _WIDE:
         return 0.3
     lead = character.encode(candidate.codec, "replace")[0]
     low, high = _FIRST_LEVELS[candidate.codec]
-    return 0.4 if low <= lead <= high else -0.3
+    if low <= lead <= high:
+        return 0.4
+    # traditional characters have no level of their own in the set of the simplified ones
+    return 0.3 if candidate.codec == "gb18030" and _is_everyday_big5(character) else -0.3
+
+
+def _is_everyday_big5(character: str) -> bool:
+    low, high = _FIRST_LEVELS["cp950"]
+    return low <= character.encode("cp950", "replace")[0] <= high
 
 
 _FIRST_LEVELS = {
@@ -205,11 +261,13 @@ _FIRST_LEVELS = {
 
 def _latin_score(text: str) -> float:
     """Western European: each accented letter stands in a word of plain letters."""
-    good = total = 0
-    for before, character, after in zip(" " + text, text, text[1:] + " ", strict=False):
-        if character < "\x80":
-            continue
-        total += 1
-        is_in_word = any(c.isascii() and c.isalpha() for c in (before, after))
-        good += character in "’“”–—…€" or (character.isalpha() and is_in_word)
-    return good / total - 0.2 if total else 0.0
+    total = len(text) - len(_NOT_ASCII.sub("", text))
+    is_mostly_ascii = total * 3 <= len(text)
+    if not total or not is_mostly_ascii or _CONTROL.search(text):
+        return 0.0
+    return sum(1 for _ in _ACCENTED.finditer(text)) / total - 0.2
+
+
+_NOT_ASCII = re.compile("[^\x00-\x7f]+")
+_LETTER = r"[^\W\d_\x00-\x7f]"
+_ACCENTED = re.compile(rf"[’“”–—…€]|(?<=[A-Za-z]){_LETTER}|{_LETTER}(?=[A-Za-z])")

@@ -197,7 +197,7 @@ class _Reader:
             state.is_skipped, state.inner = False, ""
             state.place = "title" if word == "title" else ""
             if word == "shptxt":
-                self._aside(lambda blocks: self._flow.add_after(blocks))
+                self._aside(self._flow.add_after)
         elif is_skipped(word, is_starred=is_starred):
             state.is_skipped, state.inner = True, ""
         elif word in INNER and not state.is_skipped:
