@@ -6,8 +6,6 @@ import logging
 import sys
 from pathlib import Path
 
-import structlog
-
 from gateway import home as homes
 from gateway.commands.output import complain
 from gateway.commands.parser import parser
@@ -39,6 +37,8 @@ def _surroundings(error: OSError) -> GatewayError:
 
 
 def _log_to_stderr(*, quiet: bool) -> None:
+    import structlog  # noqa: PLC0415 - help and bad usage should not wait for it
+
     level = logging.WARNING if quiet else logging.INFO
     structlog.configure(
         processors=[
@@ -50,7 +50,7 @@ def _log_to_stderr(*, quiet: bool) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=not quiet,  # a command that says little ends before it pays
     )
 
 

@@ -4,15 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from rich.progress import Progress
-
 import gateway
-from gateway.app_evaluation import evaluation_library
 from gateway.commands.model import install_model
 from gateway.commands.output import DONE, FAILED, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
-from gateway.evals.evaluate import EvalOptions, evaluate
 from gateway.system import SystemClock
 
 BUILT = Path(gateway.__file__).parents[1] / ".demo" / "models"  # of a source checkout
@@ -33,6 +29,11 @@ def register(commands: Commands) -> None:
 
 
 async def run_evaluation(options: argparse.Namespace) -> int:
+    from rich.progress import Progress  # noqa: PLC0415 - no other command has to wait for these
+
+    from gateway.app_evaluation import evaluation_library  # noqa: PLC0415
+    from gateway.evals.evaluate import EvalOptions, evaluate  # noqa: PLC0415
+
     asked = EvalOptions(
         docs=options.docs,
         questions=options.questions,

@@ -5,13 +5,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from rich.progress import BarColumn, Progress, TextColumn
-
 from gateway.catalogue import text
 from gateway.commands.output import DONE, language, say, show, show_table
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
-from models import install as installing
 from models.catalogue import E5_SMALL
 
 
@@ -49,6 +46,10 @@ async def install_model(
     name: str, models_dir: Path, origin: Path | None, *, source: str | None = None
 ) -> Path:
     """Install with a progress bar where a terminal is attached; quick when it is there."""
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - help needs neither
+
+    from models import install as installing  # noqa: PLC0415
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task(say("model_installing", name=name), total=None)
@@ -65,6 +66,8 @@ async def install_model(
 
 
 async def list_models(options: argparse.Namespace) -> int:
+    from models import install as installing  # noqa: PLC0415 - as above
+
     rows = [
         {
             "name": row.model.name,
@@ -80,12 +83,16 @@ async def list_models(options: argparse.Namespace) -> int:
 
 
 async def verify(options: argparse.Namespace) -> int:
+    from models import install as installing  # noqa: PLC0415 - as above
+
     await asyncio.to_thread(installing.verify, options.name, models_folder(options))
     told = {"name": options.name, "verified": True}
     return show(options, told, [say("model_verified", name=options.name)])
 
 
 async def remove(options: argparse.Namespace) -> int:
+    from models import install as installing  # noqa: PLC0415 - as above
+
     await asyncio.to_thread(installing.remove, options.name, models_folder(options))
     show(options, {"name": options.name}, [say("model_removed", name=options.name)])
     return DONE

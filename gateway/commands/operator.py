@@ -8,13 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import aiohttp
-import msgspec
-
 from gateway import home as homes
-from gateway.app import App, open_app
 from gateway.errors import TABLE, GatewayError, HomeError
-from gateway.surfaces.local import LocalCall, local_caller
 from gateway.surfaces.local_signing import KEY_FILE, signature, socket_address
 from gateway.system import SystemClock
 
@@ -47,6 +42,11 @@ class ThroughSocket:
 
     async def call(self, method: str, params: dict[str, Any], as_account: str | None) -> Any:
         """Sign the call; RemoteError carries the gateway's own code and sentence."""
+        import aiohttp  # noqa: PLC0415 - help and bad usage should not wait for these
+        import msgspec  # noqa: PLC0415
+
+        from gateway.surfaces.local import LocalCall  # noqa: PLC0415
+
         body = msgspec.json.encode(LocalCall(method, params, as_account, self._language))
         at, nonce = SystemClock().now().isoformat(), secrets.token_hex(16)
         headers = {
@@ -63,6 +63,8 @@ class ThroughSocket:
         return answer["result"]
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> bytes:
+        import aiohttp  # noqa: PLC0415 - as above
+
         timeout = aiohttp.ClientTimeout(total=CALL_TIMEOUT_S)
         with socket_address(self._home) as address:
             connector = aiohttp.UnixConnector(path=address)
@@ -71,20 +73,6 @@ class ThroughSocket:
                 session.post("http://gateway/rpc", data=body, headers=headers) as response,
             ):
                 return await response.read()
-
-
-class InProcess:
-    """Opens the home itself; nobody else may be using it meanwhile."""
-
-    def __init__(self, app: App, language: str | None) -> None:
-        self.app = app
-        self._language = language
-
-    async def call(self, method: str, params: dict[str, Any], as_account: str | None) -> Any:
-        """Run the operation here."""
-        call = LocalCall(method, params, as_account, self._language)
-        caller = await local_caller(self.app.store.accounts, call)
-        return await self.app.registry.call(caller, method, params)
 
 
 @asynccontextmanager
@@ -99,8 +87,10 @@ async def operator(home: Path, language: str | None = None) -> AsyncIterator[Ope
             return
         try:
             with homes.lock(home):
-                async with open_app(home, serves=False) as app:
-                    yield InProcess(app, language)
+                from gateway.commands.in_process import opened  # noqa: PLC0415 - the whole program
+
+                async with opened(home, language) as here:
+                    yield here
                 return
         except HomeError as error:
             if error.code != "home_in_use" or waited >= LOCK_WAIT_S:

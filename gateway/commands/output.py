@@ -7,10 +7,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from gateway import catalogue
 from gateway.catalogue import DEFAULT_LANGUAGE, LANGUAGES, error_text
 from gateway.config import environment
@@ -57,6 +53,10 @@ def show_table(options: argparse.Namespace, rows: Sequence[dict[str, Any]], *col
     """Print rows as a table of the named columns, or all of them as JSON."""
     if options.json:
         return show(options, rows, ())
+    from rich.console import Console  # noqa: PLC0415 - only where a table is shown
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(

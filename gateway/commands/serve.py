@@ -9,8 +9,6 @@ from importlib import resources
 from pathlib import Path
 
 from gateway import home as homes
-from gateway import tidying
-from gateway.app import open_app
 from gateway.commands.operator import operator
 from gateway.commands.output import DONE, language, say, show
 from gateway.commands.tree import Commands
@@ -72,6 +70,9 @@ async def serve_home(options: argparse.Namespace) -> int:
 
 async def run_gateway(home: Path, host: str | None, port: int | None) -> None:
     """Serve until SIGINT or SIGTERM; HomeError when another gateway has the home."""
+    from gateway import tidying  # noqa: PLC0415 - help and other commands should not wait for these
+    from gateway.app import open_app  # noqa: PLC0415
+
     homes.require(home)
     sys.setswitchinterval(SWITCH_S)
     tidying.begin()
