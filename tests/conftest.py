@@ -2,9 +2,12 @@
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.once import made_once
 
 hypothesis.settings.register_profile("sample", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("prove", max_examples=2_000, deadline=None)
@@ -29,3 +32,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seen[name] += 1
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo company's home with its documents read; to be copied, never changed."""
+    from tests.surfaces.serving import make_home  # noqa: PLC0415 - the whole program
+
+    return (
+        made_once(tmp_path_factory, "company", lambda folder: make_home(folder / "home")) / "home"
+    )

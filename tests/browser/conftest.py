@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, async_playwright
-
-from tests.surfaces.serving import make_home
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright, expect
 
 ARGS = [
     "--headless",
@@ -22,18 +21,17 @@ ARGS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-@pytest.fixture
+expect.set_options(timeout=20_000)  # two slow cores, three workers
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    """One for all tests of a worker; each opens a context of its own."""
     path = shutil.which("chromium")
     if path is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("chromium is not installed")

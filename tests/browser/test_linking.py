@@ -14,7 +14,11 @@ from tests.browser.test_page import page_of, sign_in
 from tests.simulators.line import LineSimulator
 from tests.surfaces.serving import World, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 USER = "U" + "1" * 26 + "abcdef"
 ME = Sender("line", "main", USER)
 CHANNEL = """

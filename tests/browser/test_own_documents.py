@@ -8,7 +8,11 @@ from playwright.async_api import Browser, FilePayload, expect
 from tests.browser.test_page import ask, page_of, sign_in
 from tests.surfaces.serving import operate, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 TEXT = "# 停車場辦法\n\n員工停車位每月租金為八百元，每年三月抽籤一次。\n".encode()
 FILE = FilePayload(name="停車場辦法.md", mimeType="text/markdown", buffer=TEXT)
 

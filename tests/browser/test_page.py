@@ -10,7 +10,11 @@ from playwright.async_api import Browser, FilePayload, Page, Route, expect
 
 from tests.surfaces.serving import World, operate, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 ASK = "到職滿一年的特休有幾天？"
 HOSTILE = (
     "# 標題 [1]\n\n<img src=x onerror=alert(1)> **粗** `碼` [9]\n"

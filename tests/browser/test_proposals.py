@@ -11,7 +11,11 @@ from tests.browser.test_page import page_of, sign_in
 from tests.fakes.times import RealIds
 from tests.surfaces.serving import World, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 HOSTILE = '<img src="http://evil.example/x.png" onerror="alert(1)"> 停車位每月八百元。'
 
 

@@ -10,7 +10,11 @@ from tests.browser.test_page import page_of, sign_in
 from tests.surfaces.serving import serving
 from tests.surfaces.test_forgetting import cited, delete
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 
 async def test_an_owner_sees_who_read_but_not_what_was_asked(

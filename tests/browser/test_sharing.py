@@ -8,7 +8,11 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.browser.test_page import page_of, sign_in
 from tests.surfaces.serving import World, operate, serving
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 
 async def open_shelf(page: Page, world: World, login: str, name: str) -> Locator:

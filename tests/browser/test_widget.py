@@ -13,7 +13,11 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 from tests.surfaces.serving import World, operate, ready, serving
 from tests.surfaces.visiting import ASK, WIDGET, configured
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 # a site may be as strict as this and still show the widget
 POLICY = "default-src 'none'; script-src {home}; frame-src {home}; base-uri 'none'"
 SITE = """<!doctype html><html lang="zh-Hant"><head><meta charset="utf-8"><title>店</title>

@@ -1,19 +1,27 @@
-"""The command line as a person meets it: real processes on a temporary home."""
+"""The command line as a person meets it, on a temporary home; processes where they matter."""
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+
+from gateway.__main__ import main
+from tests.once import made_once
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "a long password"
@@ -27,6 +35,9 @@ HANDBOOK = """# 員工手冊
 
 國內出差住宿費每晚上限新臺幣二千四百元。
 """
+
+
+_ALONE = threading.Lock()  # the environment and standard output belong to the whole process
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,22 @@ class CommandLine:
         return {**kept, "SHUTTEN_LANGUAGE": "en", "SHUTTEN_PASSWORD": PASSWORD, **more}
 
     def __call__(self, *arguments: str, **environment: str) -> Ran:
-        """Run one command to its end."""
+        """Run one command to its end in this process: an interpreter's start takes a second."""
+        said = io.StringIO(), io.StringIO()
+
+        def run() -> int:
+            try:
+                return main(["--home", str(self.home), *arguments])
+            except SystemExit as left:  # argparse's way out
+                return int(left.code or 0)
+
+        surroundings = _surroundings(self.environment(**environment), *said)
+        with _ALONE, surroundings, ThreadPoolExecutor(1) as thread:  # the test's may have a loop
+            code = thread.submit(run).result()
+        return Ran(code, said[0].getvalue(), said[1].getvalue())
+
+    def process(self, *arguments: str, **environment: str) -> Ran:
+        """The same as a process of its own."""
         done = subprocess.run(
             [sys.executable, "-m", "gateway", "--home", str(self.home), *arguments],
             capture_output=True,
@@ -88,6 +114,23 @@ class CommandLine:
             process._transport.close()  # type: ignore[attr-defined]
 
 
+@contextlib.contextmanager
+def _surroundings(
+    environment: dict[str, str], out: io.StringIO, err: io.StringIO
+) -> Iterator[None]:
+    """What a process of its own would have: environment, standard output and error, logging."""
+    before, logging = dict(os.environ), structlog.get_config()
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        structlog.configure(**logging)
+
+
 @dataclass(frozen=True)
 class Gateway:
     process: asyncio.subprocess.Process
@@ -101,19 +144,26 @@ class Gateway:
 @pytest.fixture(scope="session")
 def new_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new home with its admin, searched by words alone; tests work on copies."""
-    command_line = CommandLine(tmp_path_factory.mktemp("new") / "home")
-    command_line.ok("init")
+    return made_once(tmp_path_factory, "new", _make_new) / "home"
+
+
+def _make_new(folder: Path) -> None:
+    command_line = CommandLine(folder / "home")
+    made = command_line.process("init")
+    assert made.code == 0, made.err
     config = command_line.home / "config.toml"
     config.write_text(
         config.read_text("utf-8") + '\n[knowledge.embedding]\nprovider = "none"\n', "utf-8"
     )
-    return command_line.home
 
 
 @pytest.fixture(scope="session")
 def stocked_home(new_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a handbook that anna may read and bob may not, and an agent bound to both."""
-    folder = tmp_path_factory.mktemp("stocked")
+    return made_once(tmp_path_factory, "stocked", lambda folder: _stock(new_home, folder)) / "home"
+
+
+def _stock(new_home: Path, folder: Path) -> None:
     shutten = CommandLine(copy(new_home, folder))
     (folder / "員工手冊.md").write_text(HANDBOOK, "utf-8")
     shutten.ok("user", "add", "anna", "--department", "業務部")
@@ -128,7 +178,6 @@ def stocked_home(new_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         "add", str(folder / "員工手冊.md"), "--collection", "handbook", "--as", "admin", "--json"
     )
     assert added.json[0]["source"]["state"] == "ready"
-    return shutten.home
 
 
 async def eventually(check: Callable[[], bool], timeout_s: float = 30.0) -> None:

@@ -43,11 +43,11 @@ def test_every_command_has_help(
 
 @pytest.mark.parametrize("arguments", [["nonsense"], [], ["ask"], ["model", "instal"]], ids=str)
 def test_bad_usage_is_exit_2(arguments: list[str], tmp_path: Path) -> None:
-    assert CommandLine(tmp_path)(*arguments).code == 2
+    assert CommandLine(tmp_path).process(*arguments).code == 2
 
 
 def test_a_folder_that_is_no_home_is_named(tmp_path: Path) -> None:
-    ran = CommandLine(tmp_path / "nowhere")("user", "list")
+    ran = CommandLine(tmp_path / "nowhere").process("user", "list")
     assert ran.code == 1
     assert "home_missing" in ran.err
     assert "shutten init" in ran.err
@@ -168,7 +168,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named(
     shutten: CommandLine, text: str, path: str
 ) -> None:
     (shutten.home / "config.toml").write_text(text, "utf-8")
-    ran = shutten("serve")
+    ran = shutten.process("serve")
     assert ran.code == 1
     assert f"{path}: " in ran.err
     assert "config_invalid" in ran.err
@@ -192,18 +192,19 @@ async def test_a_second_gateway_refuses_and_commands_go_through_the_first(
     stocked: CommandLine,
 ) -> None:
     async with stocked.serving() as gateway:
-        second = await asyncio.to_thread(stocked, "serve", "--port", "0")
+        second = await asyncio.to_thread(stocked.process, "serve", "--port", "0")
         assert second.code == 1
         assert "home_in_use" in second.err
-        asked = await asyncio.to_thread(stocked.ok, "ask", QUESTION, "--as", "anna", "--json")
+        ask = ("ask", QUESTION, "--as", "anna", "--json")
+        asked = await asyncio.to_thread(stocked.process, *ask)
         assert "七日" in asked.json["text"]
-        refused = await asyncio.to_thread(stocked, "ask", QUESTION, "--as", "nobody")
+        refused = await asyncio.to_thread(stocked.process, "ask", QUESTION, "--as", "nobody")
         assert (refused.code, "not_found" in refused.err) == (1, True)
         socket = stocked.home / "run" / "gateway.sock"
         assert oct(socket.stat().st_mode)[-3:] == "600"
         await gateway.kill()
     assert socket.exists(), "a killed gateway leaves its socket behind"
-    after = await asyncio.to_thread(stocked.ok, "ask", QUESTION, "--as", "anna", "--json")
+    after = await asyncio.to_thread(stocked.process, *ask)
     assert "七日" in after.json["text"]
 
 
@@ -278,7 +279,7 @@ def test_a_switched_off_library_answers_nobody(stocked: CommandLine) -> None:
 def test_a_platform_nobody_knows_stops_the_start(shutten: CommandLine) -> None:
     with (shutten.home / "config.toml").open("a", encoding="utf-8") as config:
         config.write('\n[channels.carrier-pigeon.main]\nagent = "helper"\n')
-    ran = shutten("serve")
+    ran = shutten.process("serve")
     assert (ran.code, "channels.carrier-pigeon" in ran.err) == (1, True)
 
 
@@ -300,5 +301,5 @@ def test_secrets_of_the_gateways_environment_are_not_needed_by_commands(
         config.write('\n[providers.cloud]\napi_key_env = "NOT_HERE"\n')
         config.write('[channels.line.main]\nagent = "helper"\nchannel_secret_env = "NOR_THIS"\n')
     assert "七日" in stocked.ok("ask", QUESTION, "--as", "anna", "--agent", "helper").out
-    refused = stocked("serve", "--port", "0")
+    refused = stocked.process("serve", "--port", "0")
     assert (refused.code, "config_invalid" in refused.err) == (1, True)

@@ -74,9 +74,11 @@ async def test_a_dead_letter_is_sent_by_the_running_gateway_at_once(
         assert ran.code == 0
         await line.wait_for(1, timeout_s=10.0)  # far less than the sender's own poll
         again = await asyncio.to_thread(stocked, "dead-letter", "replay", row["id"])
+        audit = stocked.home / "security_audit.jsonl"  # written by a chore of the gateway
+        await eventually(lambda: "dead_letter_replayed" in audit.read_text("utf-8"))
     assert (again.code, "not_found" in again.err) == (1, True)
     assert len(line.deliveries) == 1
-    events = (stocked.home / "security_audit.jsonl").read_text("utf-8").splitlines()
+    events = audit.read_text("utf-8").splitlines()
     replayed = [e for e in map(json.loads, events) if e["event"] == "dead_letter_replayed"]
     assert [event["details"]["call_id"] for event in replayed] == [row["id"]]
 

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.commands.conftest import CommandLine, Ran
+from tests.commands.conftest import CommandLine, Ran, eventually
 from tests.simulators.line import LineSimulator
 
 pytestmark = pytest.mark.timeout(300)  # a dozen processes, each a start of its own
@@ -58,8 +58,10 @@ async def test_a_code_links_its_sender_and_unlinking_ends_it_without_a_restart(
             assert (link["sender"], link["account_name"]) == (ANNA, "main")
             await run(stocked, "link", "remove", "line", ANNA, "--as", "anna")
             assert "七日" not in await say(QUESTION)
+            audit = stocked.home / "security_audit.jsonl"  # written by a chore of the gateway
+            await eventually(lambda: "link_confirmed" in audit.read_text("utf-8"))
     assert line.violations == []
-    events = (stocked.home / "security_audit.jsonl").read_text("utf-8")
+    events = audit.read_text("utf-8")
     for event in ("link_code_created", "link_requested", "link_confirmed"):
         assert event in events
     assert made["code"] not in events

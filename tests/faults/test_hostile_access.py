@@ -5,13 +5,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gateway.core.messages import Sender
 from tests.faults.premises import HANDBOOK, SALARY, Premises, premises
 from tests.simulators import discord as discords
 from tests.simulators import slack as slacks
-from tests.surfaces.serving import make_home
 
 Say = Callable[[Premises, str], Awaitable[None]]
 USER, GROUP, ROOM = "U" + "1" * 32, "C" + "2" * 32, "R" + "3" * 32
@@ -24,11 +21,6 @@ HR = (  # one person of ours, who has a link on account a alone
 )
 NOTHING: set[str] = set()
 OPEN, ALL = {"handbook"}, {"handbook", "salary"}
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 def asked(words: str, is_own: bool) -> str:

@@ -16,7 +16,6 @@ from tests.simulators import discord as discords
 from tests.simulators import slack as slacks
 from tests.simulators.openai import OpenAISimulator, Say, Step
 from tests.simulators.scripted import running
-from tests.surfaces.serving import make_home
 from tests.surfaces.visiting import toml
 
 PERSON = 1001
@@ -38,11 +37,6 @@ class Held(OpenAISimulator):
         for frame in [*others, self.end()]:
             await response.write(frame)
         return response
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 async def unlinked(it: Premises, sender: Sender) -> None:

@@ -20,7 +20,6 @@ from tests.surfaces.serving import (
     Person,
     World,
     answer,
-    make_home,
     operate,
     serving,
 )
@@ -37,11 +36,6 @@ ASKS = (
 SPELLINGS = ("salary", "SALARY", " salary ", "ｓａｌａｒｙ", "salary\0", "%", "sal*", "' OR '1'='1")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from gateway.core.messages import (
 from gateway.core.secrets import Secret
 from gateway.errors import ConfigError, GatewayError, InvalidRequestError, SignatureError
 from tests.simulators.livechat import Fault, LiveChatSimulator
-from tests.surfaces.serving import make_home, serving
+from tests.surfaces.serving import serving
 from tests.surfaces.visiting import ASK, OF_STAFF, configured
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -322,11 +322,6 @@ async def test_what_cannot_be_carried_is_not_sent(
 
 
 # ---------------------------------------------------------------- a whole turn
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 async def post(url: str, signed: tuple[dict[str, str], bytes]) -> int:

@@ -14,15 +14,10 @@ from gateway import catalogue
 from gateway.core.access import BindingRole
 from gateway.core.messages import CitationView
 from gateway.surfaces.chat_socket import FRAMES, MAX_FRAME_BYTES, SIGNED_OUT
-from tests.surfaces.serving import World, answer, make_home, operate, serving
+from tests.surfaces.serving import World, answer, operate, serving
 
 ASK = "到職滿一年的特休有幾天？"
 SALARY = "績效考核的等第怎麼分？"
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_home(tmp_path_factory.mktemp("template") / "home")
 
 
 @pytest.fixture

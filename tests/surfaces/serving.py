@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from argon2 import PasswordHasher
 
 from gateway import home as homes
 from gateway.app import App, open_app
@@ -27,6 +28,9 @@ provider = "none"
 """
 
 
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # tests/accounts pays in full
+
+
 async def operate(app: App, method: str, params: dict[str, Any], as_account: str | None) -> Any:
     """As the operator at the command line would."""
     call = LocalCall(method, params, as_account)
@@ -41,6 +45,7 @@ def make_home(home: Path) -> Path:
 
     async def fill() -> None:
         async with open_app(home) as app:
+            app.sign_in._hasher = QUICK
 
             async def call(method: str, params: dict[str, Any], who: str | None) -> Any:
                 return await operate(app, method, params, who)
@@ -132,6 +137,7 @@ async def serving(template: Path, home: Path, *, config: str = "") -> AsyncItera
     stop = asyncio.Event()
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     async with open_app(home) as app, asyncio.TaskGroup() as tasks:
+        app.sign_in._hasher = QUICK
         tasks.create_task(app.serve(stop, port=0, on_ready=address.set_result))
         try:
             yield World(app, await address, made)
