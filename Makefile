@@ -10,6 +10,7 @@ PY := $(VENV)/bin/python
 DEMO_HOME := .demo/home
 export ASK
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=  # else each worker of the tests compiles all of them anew
 
 .PHONY: help setup demo check test prove bench soak fuzz mutate lock format clean
 
@@ -50,8 +51,14 @@ check: $(VENV)/dev.stamp  ## format, lint, imports, types
 	$(VENV)/bin/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	$(VENV)/bin/mypy
 
-test: check  ## check, and every test, the long proofs as a sample
-	@$(PY) -m gateway model install multilingual-e5-small --models .demo/models
+# While the types are checked on one core, the other builds the model and compiles the tests.
+test: $(VENV)/dev.stamp  ## check, and every test, the long proofs as a sample
+	@trap wait EXIT
+	{ $(PY) -m gateway model install multilingual-e5-small --models .demo/models
+	  $(VENV)/bin/pytest -q --collect-only > $(VENV)/collected.log || { cat $(VENV)/collected.log; exit 1; }
+	} & preparing=$$!
+	$(MAKE) --no-print-directory check
+	wait $$preparing
 	$(VENV)/bin/pytest -q -n 3 --dist worksteal
 
 prove: $(VENV)/dev.stamp  ## the long proofs whole
