@@ -1,4 +1,4 @@
-"""Zip containers of documents: every part is measured by what really comes out of it."""
+"""Zip containers of documents: no part gives more than the checked directory says."""
 
 import io
 import zipfile
@@ -13,7 +13,6 @@ MAX_TOTAL_BYTES = 512 * 1024 * 1024
 MAX_RATIO = 250  # text shrinks 10 to 30 times; only above FREE_BYTES does it matter
 FREE_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 4096
-KEPT_BYTES = 1024 * 1024  # a part of XML up to this size is inflated once
 _STEP_BYTES = 1 << 16
 _SLICE_BYTES = 1 << 14
 _LOCAL_HEADER_BYTES = 30
@@ -24,16 +23,14 @@ _ENCRYPTED_FLAG = 0x1
 class Archive:
     r"""The parts of a checked container. Bombs and lying sizes are `document_limits`.
 
-    Part names are compared as Office does: without case, and `\` is `/`.
+    What the directory says is checked at once, and each part is held to it when it is read; what
+    nobody reads is never inflated. Names are compared as Office does: without case, `\` is `/`.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._parts = _directory(data)
-        self._kept: dict[str, bytes] = {}
         _check_sizes(self._parts.values(), len(data))
-        for name, info in self._parts.items():
-            self._check(name, info)
 
     @property
     def names(self) -> frozenset[str]:
@@ -41,38 +38,24 @@ class Archive:
 
     def find(self, name: str) -> bytes | None:
         """The part's bytes, or None where there is no such part."""
-        key = _plain(name).lower()
-        info = self._parts.get(key)
+        info = self._parts.get(_plain(name).lower())
         if info is None:
             return None
-        part = self._kept[key] if key in self._kept else b"".join(self._inflated(info))
+        part = bytearray()
+        for step in self._inflated(info):
+            part += step
+            if len(part) > info.file_size:
+                break
+        if len(part) != info.file_size:
+            raise refuse("document_limits", "a part has another size than it says")
         if zlib.crc32(part) != info.CRC:
             raise refuse("extract_crashed", "a part is damaged")
-        return part
+        return bytes(part)
 
     def head(self, name: str) -> bytes:
         """The first bytes of a part, to tell what it is; none where there is no such part."""
-        key = _plain(name).lower()
-        if key in self._kept:
-            return self._kept[key][:HEAD_BYTES]
-        info = self._parts.get(key)
+        info = self._parts.get(_plain(name).lower())
         return next(self._inflated(info), b"")[:HEAD_BYTES] if info else b""
-
-    def _check(self, name: str, info: zipfile.ZipInfo) -> None:
-        """The part is what the directory says; what is longer is not inflated to its end."""
-        is_kept = info.file_size <= KEPT_BYTES and name.endswith((".xml", ".rels"))
-        kept: list[bytes] = []
-        size = 0
-        for step in self._inflated(info):
-            size += len(step)
-            if is_kept and size <= KEPT_BYTES:
-                kept.append(step)
-            if size > info.file_size:
-                break
-        if size != info.file_size:
-            raise refuse("document_limits", "a part has another size than it says")
-        if is_kept:
-            self._kept[name] = b"".join(kept)
 
     def _inflated(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         packed = memoryview(self._data)[_start_of(self._data, info) :][: info.compress_size]

@@ -7,7 +7,7 @@ from gateway.core.documents import Block, SourceWarning
 from gateway.core.passages import Locator
 from gateway.extract.docx_numbers import Numbering
 from gateway.extract.docx_parts import Notes, edges
-from gateway.extract.docx_styles import Style, Styles, W, outline_level, without_tables
+from gateway.extract.docx_styles import Style, Styles, W, lean, outline_level
 from gateway.extract.docx_tables import is_frame, rows_of, table_blocks
 from gateway.extract.docx_text import Paragraph, TextReader, within
 from gateway.extract.packages import Package
@@ -17,6 +17,8 @@ from gateway.extract.xml import child, leading
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _PARAGRAPH, _TABLE = f"{W}p", f"{W}tbl"
+_PROPERTIES, _MARK = f"{W}pPr", f"{W}rPr"
+_GONE = (f"{W}del", f"{W}moveFrom")
 _BLOCKS = frozenset({_PARAGRAPH, _TABLE})
 HERE = Locator()
 
@@ -39,7 +41,7 @@ class _Reader:
     def __init__(self, package: Package, options: ReadOptions) -> None:
         self._package = package
         self._part = package.main
-        self._styles = Styles(package.companion(self._part, "styles", without_tables))
+        self._styles = Styles(package.companion(self._part, "styles", lean))
         self._numbering = Numbering(package.companion(self._part, "numbering"), self._styles)
         self._notes = Notes(package, self._part)
         self._text = TextReader(self._styles, include_hidden=options.include_hidden)
@@ -103,7 +105,7 @@ class _Reader:
             if element.tag == _TABLE:
                 yield element
                 continue
-            properties = leading(element, f"{W}pPr")
+            properties = leading(element, _PROPERTIES)
             style = self._styles.of(properties)
             if style.is_contents:
                 continue
@@ -160,8 +162,8 @@ class _Reader:
 
 
 def _is_end_deleted(properties: Any) -> bool:
-    mark = child(properties, f"{W}rPr")
-    return any(child(mark, f"{W}{name}") is not None for name in ("del", "moveFrom"))
+    mark = child(properties, _MARK)
+    return mark is not None and any(child(mark, tag) is not None for tag in _GONE)
 
 
 def _joined(first: Paragraph, second: Paragraph) -> Paragraph:

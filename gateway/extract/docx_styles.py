@@ -12,7 +12,10 @@ MAX_CHAIN = 20  # styles based on styles
 DEEPEST = 6  # heading level that a section may have; Word knows nine
 _HEADING_NAME = re.compile(r"(?:heading|標題|标题|見出し)\s*([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|contents)\s*[1-9]|table of figures", re.IGNORECASE)
-_TABLE_STYLE, _STYLE_END = b'<w:style w:type="table"', b"</w:style>"
+_LEFT_OUT = (  # as Word writes them
+    (b'<w:style w:type="table"', b"</w:style>"),
+    (b"<w:latentStyles", b"</w:latentStyles>"),
+)
 _OFF = frozenset({"0", "false", "off"})
 _VAL = f"{W}val"
 
@@ -77,17 +80,19 @@ class Styles:
             name = value_of(style, "basedOn")
 
 
-def without_tables(data: bytes) -> bytes:
-    """The part without its table styles: most of its bytes, and nothing about paragraphs."""
-    kept: list[bytes] = []
-    at = 0
-    while (start := data.find(_TABLE_STYLE, at)) >= 0:
-        end = data.find(_STYLE_END, start)
-        if end < 0:
-            break
-        kept.append(data[at:start])
-        at = end + len(_STYLE_END)
-    return b"".join([*kept, data[at:]])
+def lean(data: bytes) -> bytes:
+    """The part without what says nothing of paragraphs, which is most of its bytes."""
+    for start_mark, end_mark in _LEFT_OUT:
+        kept: list[bytes] = []
+        at = 0
+        while (start := data.find(start_mark, at)) >= 0:
+            end = data.find(end_mark, start)
+            if end < 0:
+                break
+            kept.append(data[at:start])
+            at = end + len(end_mark)
+        data = b"".join([*kept, data[at:]])
+    return data
 
 
 def _first(values: Iterator[Any]) -> Any:
@@ -117,10 +122,8 @@ def outline_level(properties: Any | None) -> int | None:
 
 
 def settings_of(properties: Any | None) -> Mapping[str, str | None]:
-    """The names of all settings in properties, with their `val`."""
-    if properties is None:
-        return {}
-    return {each.tag.rpartition("}")[2]: each.get(_VAL) for each in properties}
+    """The tags of all settings in properties, with their `val`."""
+    return {} if properties is None else {each.tag: each.get(_VAL) for each in properties}
 
 
 def number_of(properties: Any | None) -> tuple[str | None, int | None]:

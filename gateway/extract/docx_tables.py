@@ -14,6 +14,8 @@ from gateway.extract.xml import child, leading, number
 MAX_SPAN = 64  # columns that one merged cell may claim
 Settings = Mapping[str, str | None]
 _ROW_PROPERTIES, _CELL_PROPERTIES, _DELETED = f"{W}trPr", f"{W}tcPr", f"{W}del"
+_DELETED_CELL, _SPAN, _BEFORE = f"{W}cellDel", f"{W}gridSpan", f"{W}gridBefore"
+_DOWN, _ACROSS = f"{W}vMerge", f"{W}hMerge"
 _CONTINUE = (None, "continue")
 _ROWS, _CELLS = frozenset({f"{W}tr"}), frozenset({f"{W}tc"})
 
@@ -61,19 +63,21 @@ def table_blocks(rows: Sequence[Row], texts: Sequence[Sequence[str]]) -> Iterato
 
 def _row(row: Any) -> Row:
     properties = child(row, _ROW_PROPERTIES)
-    cells: list[Any | None] = [None] * _span(settings_of(properties), "gridBefore", 0)
+    cells: list[Any | None] = [None] * _span(settings_of(properties), _BEFORE, 0)
     for cell in within(row, _CELLS):
         own = settings_of(leading(cell, _CELL_PROPERTIES))
-        if "cellDel" in own:
+        if _DELETED_CELL in own:
             continue
         cells.append(None if _continues(own) else cell)
-        cells += [None] * (_span(own, "gridSpan", 1) - 1)
+        if _SPAN in own:
+            cells += [None] * (_span(own, _SPAN, 1) - 1)
     return Row(tuple(cells), bool(properties is not None and is_on(properties, "tblHeader")))
 
 
 def _continues(settings: Settings) -> bool:
     """Part of a merged cell whose text stands in its first one, above or to the left."""
-    return any(name in settings and settings[name] in _CONTINUE for name in ("vMerge", "hMerge"))
+    down, across = settings.get(_DOWN, "restart"), settings.get(_ACROSS, "restart")
+    return down in _CONTINUE or across in _CONTINUE
 
 
 def _span(settings: Settings, name: str, default: int) -> int:
