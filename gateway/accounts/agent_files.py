@@ -60,17 +60,15 @@ class AgentFolder:
         self._on_presence = on_presence
 
     async def noticed(self, agent_id: str, *, is_present: bool) -> None:
-        """Somebody looked. The first look in a process is told of, too: it may differ from what
-        was there before it began.
-        """
-        if self._present.get(agent_id) == is_present:
+        """Somebody looked; whoever was not seen yet is taken to be there, as at the start."""
+        if self._present.get(agent_id, True) == is_present:
             return
         self._present[agent_id] = is_present  # first: whoever is told looks as well
         try:
             await self._on_presence(agent_id)
         except GatewayError as error:  # the next look tells again
             log.warning("agent's presence not followed", agent=agent_id, code=error.code)
-            self._present.pop(agent_id, None)
+            self._present[agent_id] = not is_present
 
     async def load(self, agent_id: str) -> AgentSettings | None:
         """Read the agent's files as they are now; None when it has no folder or no record."""
