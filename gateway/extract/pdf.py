@@ -22,7 +22,7 @@ GARBLED_SHARE = 0.02  # of a page's letters without meaning: a warning
 UNREADABLE_SHARE = 0.2  # so many: the page, or a paragraph of it, is not indexed at all
 MOJIBAKE_SHARE = 0.3  # of Latin-1 letters: no language has so many accents
 MAX_COMMENTS = 2_000  # of a page; with more it is read without its fields, too
-WIDGET, LINK = 21, 1  # kinds of annotations that are no comments
+WIDGET, LINK, TYPED = 21, 1, 2  # kinds of annotations that are no comments
 HIDDEN = "2"  # the flag of an annotation
 
 _LOST = re.compile(
@@ -108,9 +108,9 @@ def _page(pdf: Any, number: int) -> Page:
 
 
 def _hide_comments(pdf: Any, index: int) -> None:
-    """Fields of forms are part of the page; what readers wrote on it is not."""
+    """Fields of forms and what was typed onto a page are part of it; notes and marks are not."""
     notes = pdf.page_annot_xrefs(index)
-    comments = [xref for xref, kind, _ in notes if kind not in {WIDGET, LINK}]
+    comments = [xref for xref, kind, _ in notes if kind not in {WIDGET, LINK, TYPED}]
     if len(comments) > MAX_COMMENTS:
         pdf.xref_set_key(pdf.page_xref(index), "Annots", "null")
         return

@@ -4,7 +4,7 @@ import pymupdf
 
 from gateway.extract.reading import refuse
 
-BROKEN = (RuntimeError, ValueError, IndexError, TypeError, pymupdf.mupdf.FzErrorBase)
+BROKEN = (RuntimeError, ValueError, IndexError, pymupdf.mupdf.FzErrorBase)
 
 
 def named(error: Exception) -> Exception:

@@ -37,7 +37,7 @@ def outline_of(pdf: Any) -> Outline:
     found: defaultdict[int, list[Entry]] = defaultdict(list)
     try:
         entries = pdf.get_toc(simple=False)[:MAX_OUTLINE]
-    except (*BROKEN, AttributeError, RecursionError):
+    except (*BROKEN, TypeError, AttributeError, RecursionError):
         return found
     for at, (level, title, page, *more) in enumerate(entries):
         text = " ".join(str(title).split())[:TITLE_CHARS]

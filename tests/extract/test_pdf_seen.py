@@ -132,17 +132,17 @@ def test_layers_that_are_off_are_not_read() -> None:
     assert text(read(file.tobytes())) == "on the page"
 
 
-def test_fields_of_a_form_are_read_comments_and_attachments_are_not() -> None:
+def test_fields_and_typed_text_are_read_comments_and_attachments_are_not() -> None:
     def draw(canvas: Canvas) -> None:
         lines(canvas, ["姓名"], y=200)
         canvas.acroForm.textfield(name="n", value="filled in", x=120, y=HEIGHT - 206, height=20)
 
     file = pymupdf.open(stream=pdf(draw))
-    file[0].add_freetext_annot((300, 300, 400, 330), "a comment")
+    file[0].add_freetext_annot((72, 300, 300, 330), "typed onto the page")
     file[0].add_text_annot((300, 400), "a sticky note")
+    file[0].add_stamp_annot((300, 500, 400, 550))
     file.embfile_add("other.txt", b"attached words")
-    found = text(read(file.tobytes()))
-    assert found == "姓名filled in"
+    assert text(read(file.tobytes())) == "姓名filled in\ntyped onto the page"
 
 
 def test_replaced_text_is_what_is_read() -> None:
