@@ -1,7 +1,7 @@
 // 「資料來源」: what an agent answers from, its own documents first; the first upload makes those.
 
 import { rpc, upload } from "./api.js";
-import { MOST_FILES, Panel, resultRow } from "./documents.js";
+import { ACCEPTED, MOST_FILES, Panel, resultRow } from "./documents.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import { t } from "./i18n.js";
 import { sensitivityChoice } from "./shelf_settings.js";
@@ -91,7 +91,7 @@ export class DataSources {
   form(agentId) {
     const sensitivity = sensitivityChoice("internal");
     const share = el("input", { type: "checkbox", checked: true });
-    const input = el("input", { type: "file", multiple: true, hidden: true, accept: ".pdf,.docx,.csv,.md,.markdown,.txt" });
+    const input = el("input", { type: "file", multiple: true, hidden: true, accept: ACCEPTED });
     const choose = el("button", { class: "primary", type: "button", onclick: () => input.click() }, t("own_add_files"));
     input.onchange = async () => {
       choose.disabled = true;

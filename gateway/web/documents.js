@@ -1,8 +1,10 @@
 // 「文件」: what one can read, the state of each document, and uploads for editors.
 
 import { AccessLog, Denied } from "./access_log.js";
+import { addSource } from "./add_source.js";
 import { rpc, upload } from "./api.js";
-import { el, icon, ICONS, replace } from "./dom.js";
+import { documentRow, MOVING } from "./document_row.js";
+import { el, replace } from "./dom.js";
 import { Plans } from "./forgetting.js";
 import { t } from "./i18n.js";
 import { Proposals } from "./proposals.js";
@@ -11,7 +13,7 @@ import { sensitivityChoice, ShelfSettings } from "./shelf_settings.js";
 
 const REFRESH_MS = 3000;
 export const MOST_FILES = 20;
-const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
+export const ACCEPTED = ".pdf,.docx,.xlsx,.xls,.pptx,.csv,.tsv,.md,.markdown,.txt,.html,.htm,.xhtml";
 
 export class Documents {
   constructor(me) {
@@ -100,7 +102,7 @@ export class Panel {
     this.isMoving = true; // until it was looked at
     this.list = el("ul", { class: "files" });
     this.results = el("ul", { class: "results", "aria-live": "polite" });
-    const isEditor = collection.role !== "viewer";
+    this.isEditor = collection.role !== "viewer";
     this.root = el(
       "section",
       { class: "panel" },
@@ -113,7 +115,8 @@ export class Panel {
         ...this.counts(),
       ),
     );
-    this.panes = { files: el("div", {}, this.list, isEditor ? this.dropzone() : null, this.results) };
+    const ways = this.isEditor ? [this.dropzone(), addSource(collection.id, () => this.refresh())] : [];
+    this.panes = { files: el("div", {}, this.list, ...ways, this.results) };
     if (collection.role === "owner") this.addOwners(onChanged);
     this.root.append(...Object.values(this.panes));
   }
@@ -150,12 +153,12 @@ export class Panel {
     const seen = JSON.stringify(sources);
     if (seen === this.seen) return;
     this.seen = seen;
-    const rows = sources.map(documentRow);
+    const rows = sources.map((source) => documentRow(source, this.isEditor, () => this.refresh()));
     replace(this.list, ...(rows.length ? rows : [el("li", { class: "quiet" }, t("no_documents"))]));
   }
 
   dropzone() {
-    const input = el("input", { type: "file", multiple: true, hidden: true, accept: ".pdf,.docx,.csv,.md,.markdown,.txt" });
+    const input = el("input", { type: "file", multiple: true, hidden: true, accept: ACCEPTED });
     input.onchange = () => {
       this.send([...input.files]);
       input.value = "";
@@ -205,22 +208,6 @@ export class Panel {
       this.progress.hidden = true;
     }
   }
-}
-
-function documentRow(source) {
-  const isMoving = MOVING.has(source.state);
-  const state = el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, t(`state_${source.state}`));
-  const notes = [source.error_message, ...source.warnings.map((warning) => warning.message)].filter(Boolean);
-  const isReadable = source.state === "ready" || source.state === "embedding";
-  return el(
-    "li",
-    {},
-    icon(ICONS.file),
-    el("span", { class: "name" }, source.title),
-    isReadable ? el("span", { class: "quiet" }, t("count_passages", { count: source.passages })) : null,
-    state,
-    ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
-  );
 }
 
 export function resultRow(answer) {

@@ -1,0 +1,49 @@
+// One document in a list: its state, how far it is, what went wrong, and what can be done with it.
+
+import { rpc } from "./api.js";
+import { el, icon, ICONS } from "./dom.js";
+import { t } from "./i18n.js";
+
+export const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
+
+export function documentRow(source, isEditor, onChanged) {
+  const isMoving = MOVING.has(source.state);
+  const isReadable = source.state === "ready" || source.state === "embedding";
+  const notes = [source.error_message, ...source.warnings.map((warning) => warning.message)].filter(Boolean);
+  return el(
+    "li",
+    { "data-id": source.id },
+    icon(ICONS.file),
+    el("span", { class: "name", title: source.url || source.media_type }, source.title),
+    isReadable ? el("span", { class: "quiet" }, t("count_passages", { count: source.passages })) : null,
+    el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, stateOf(source)),
+    source.size_bytes ? original(source) : null,
+    isEditor && !isMoving ? again(source, onChanged) : null,
+    ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
+  );
+}
+
+function stateOf(source) {
+  const words = source.state === "ready" && source.status_detail === "keyword_only" ? "state_keyword_only" : `state_${source.state}`;
+  return source.progress ? `${t(words)} ${source.progress.done}/${source.progress.of}` : t(words);
+}
+
+function original(source) {
+  const address = `/api/knowledge/sources/${encodeURIComponent(source.id)}/original`;
+  return el("a", { class: "link", href: address, download: "", "aria-label": `${t("download_original")} ${source.title}` }, t("download_original"));
+}
+
+function again(source, onChanged) {
+  const said = { class: "link", type: "button", "aria-label": `${t("read_again")} ${source.title}` };
+  const button = el("button", { ...said, onclick: () => ask() }, t("read_again"));
+  const ask = async () => {
+    button.disabled = true;
+    try {
+      await rpc("knowledge.sources.reindex", { source_id: source.id });
+      await onChanged();
+    } catch (error) {
+      button.replaceWith(el("span", { class: "error", role: "alert" }, error.message));
+    }
+  };
+  return button;
+}
