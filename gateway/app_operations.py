@@ -81,14 +81,7 @@ def build_operations(seams: Seams) -> Operations:
     """Every operation, by name."""
     store, clock = seams.shelves.store, seams.clock
     desk = _desk(seams)
-    keeping = library.Keeping(
-        desk=desk,
-        library=seams.shelves.library,
-        sources=store.sources,
-        audit=store.audit,
-        clock=clock,
-        beside=library_types.Beside(seams.limits, seams.shelves.ingestion.progress.of),
-    )
+    keeping = _keeping(seams, desk)
     looking = insight.Insight(
         scopes=seams.scopes,
         accounts=store.accounts,
@@ -118,6 +111,19 @@ def build_operations(seams: Seams) -> Operations:
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns, is_open=seams.is_open)
     return Operations(Registry(rows), desk, talking, visitors, own)
+
+
+def _keeping(seams: Seams, desk: Desk) -> library.Keeping:
+    """What adding and removing documents needs."""
+    store = seams.shelves.store
+    return library.Keeping(
+        desk=desk,
+        library=seams.shelves.library,
+        sources=store.sources,
+        audit=store.audit,
+        clock=seams.clock,
+        beside=library_types.Beside(seams.limits, seams.shelves.ingestion.progress.of),
+    )
 
 
 def _of_turns(seams: Seams, desk: Desk) -> tuple[Operation, ...]:
