@@ -16,14 +16,14 @@ _empty: dict[Path, bytes] = {}
 
 @asynccontextmanager
 async def new_store(home: Path, clock: Clock, ids: Ids) -> AsyncIterator[Store]:
-    """`open_store` of a home that has none yet."""
+    """`open_store`, of a home that has none yet or of one that stays as it is."""
     await lay_databases(home)
     async with open_store(home, clock, ids) as store:
         yield store
 
 
 async def lay_databases(home: Path) -> None:
-    """Put databases into a new home that hold nothing, at the newest schema."""
+    """Put databases that hold nothing, at the newest schema, where a home has none."""
     if not _empty:
         with TemporaryDirectory() as folder:
             async with open_store(Path(folder), WoundClock(), RealIds()):
@@ -31,6 +31,8 @@ async def lay_databases(home: Path) -> None:
             _empty.update({file: (Path(folder) / file).read_bytes() for file in FILES})
     for file, data in _empty.items():
         path = home / file
+        if path.exists():
+            continue
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(data)
         path.chmod(0o600)
