@@ -20,6 +20,7 @@ _ATTRIBUTE = re.compile(
 _CHARSET = re.compile(r"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", re.IGNORECASE)
 _XML = re.compile(r"\s{0,9}<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([^\"'>]{1,40})[\"']")
 _FEW, _MANY = 0.01, 0.1  # of what isn't ASCII can't be decoded: dirt; and the most that is kept
+_PRIVATE = re.compile("[\ue000-\uf8ff\ufffd]")  # what no encoding has for text
 _STRAY_NULS = 100  # one in so many bytes is dirt in a narrow text, not a wide one
 
 
@@ -49,17 +50,19 @@ def page_text(data: bytes, declared: str) -> str:
 
 
 def _fitting(data: bytes, chain: Sequence[str], share: float) -> str | None:
+    most = share * non_ascii(data)
     for codec in chain:
         text = strict(data, codec)
-        if text is not None:
+        if text is not None and len(_PRIVATE.findall(text)) <= most:
             return text
     text = data.decode(chain[0], "replace")
-    return text if text.count("\ufffd") <= share * non_ascii(data) else None
+    return text if len(_PRIVATE.findall(text)) <= most else None
 
 
 def _may_be(data: bytes, chain: Sequence[str]) -> bool:
-    """Only wide encodings have zeros in them."""
-    return chain[0].startswith("utf-16") or data.count(0) * _STRAY_NULS <= len(data)
+    """Only wide encodings have zeros in them, one in each tag's letters."""
+    is_wide = data.count(0) * _STRAY_NULS > len(data)
+    return chain[0].startswith("utf-16") == is_wide
 
 
 def _narrow(label: str) -> str:

@@ -89,7 +89,7 @@ def _is_web_page(data: bytes, name: str) -> bool:
 
 def _head(data: bytes) -> str:
     codec = next((codec for mark, codec in _UTF_16 if data.startswith(mark)), "")
-    if not codec and data.count(0) * 3 > len(data):
+    if not codec and b"\0\0" in (data[0:4:2], data[1:4:2]):
         codec = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
     return data.removeprefix(b"\xef\xbb\xbf").decode(codec or "latin-1", "ignore").lstrip("\ufeff")
 
