@@ -16,8 +16,8 @@ HEADERS = frozenset(
 _SKIPPED = frozenset(
     {
         "colortbl", "pict", "fldinst", "annotation", "atnid", "atnauthor", "atnref", "atntime",
-        "atndate", "atnicn", "atrfstart", "atrfend", "nonshppict", "shprslt", "themedata",
-        "colorschememapping", "datastore", "latentstyles", "listtable", "listoverridetable",
+        "atndate", "atnicn", "atrfstart", "atrfend", "nonshppict", "nonesttables", "shprslt",
+        "themedata",        "colorschememapping", "datastore", "latentstyles", "listtable", "listoverridetable",
         "rsidtbl", "generator", "filetbl", "revtbl", "xe", "tc", "tcn", "rxe", "txe", "pntxta",
         "pntxtb", "private", "template", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc",
         "aftncn", "background", "objdata", "objclass", "objname", "sp", "passwordhash", "mmathPict",
@@ -26,7 +26,8 @@ _SKIPPED = frozenset(
 )  # fmt: skip
 # groups of which only one kind of group inside is shown
 INNER = {"shpinst": "shptxt", "upr": "ud", "info": "title"}
-_STARRED = frozenset({"shpinst", "ud", "moMath", "moMathPara"})  # the new ones that are text
+# the new ones that are text, and the one that ends rows of inner tables
+_STARRED = frozenset({"shpinst", "ud", "moMath", "moMathPara", "nesttableprops"})
 _HEADING = re.compile(r"(?:heading|標題|标题|見出し|제목) ?([1-6])(?:[,;].*)?", re.IGNORECASE)
 
 
