@@ -17,7 +17,8 @@ _SKIPPED = frozenset(
     {
         "colortbl", "pict", "fldinst", "annotation", "atnid", "atnauthor", "atnref", "atntime",
         "atndate", "atnicn", "atrfstart", "atrfend", "nonshppict", "nonesttables", "shprslt",
-        "themedata",        "colorschememapping", "datastore", "latentstyles", "listtable", "listoverridetable",
+        "themedata", "colorschememapping", "datastore", "latentstyles", "listtable",
+        "listoverridetable",
         "rsidtbl", "generator", "filetbl", "revtbl", "xe", "tc", "tcn", "rxe", "txe", "pntxta",
         "pntxtb", "private", "template", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc",
         "aftncn", "background", "objdata", "objclass", "objname", "sp", "passwordhash", "mmathPict",
