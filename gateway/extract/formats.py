@@ -12,12 +12,15 @@ from gateway.extract.reading import Document, Reader, ReadOptions, refuse
 from gateway.extract.rtf import read_rtf
 from gateway.extract.tables import read_table
 from gateway.extract.text import read_text
+from gateway.extract.xls import read_xls
+from gateway.extract.xlsx import read_xlsx
 
 _READERS: dict[Kind, Reader] = {
     Kind.PDF: read_pdf,
     Kind.TEXT: read_text,
     Kind.MARKDOWN: read_markdown,
     Kind.TABLE: read_table,
+    Kind.OLD_SHEETS: read_xls,
     Kind.WEB_PAGE: read_web_page,
     Kind.RICH_TEXT: read_rtf,
 }
@@ -34,11 +37,14 @@ def read_document(data: bytes, name: str, options: ReadOptions) -> Document:
 
 
 def _read_container(data: bytes, options: ReadOptions) -> Document:
-    package = Package(Archive(data))
+    archive = Archive(data)
+    package = Package(archive)
     match package.main_tag:
         case "document":
             return read_docx(package, options)
         case "presentation":
             return read_pptx(package, options)
+        case "workbook":
+            return read_xlsx(archive, package, options)
         case _:
             raise refuse("unsupported_format", "no Office document in this container")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pymupdf
 
 from gateway.errors import ExtractionError
-from gateway.extract import charset_labels, rtf_charsets
+from gateway.extract import charset_labels, rtf_charsets, xls
 from gateway.extract.formats import read_document
 from gateway.extract.reading import ReadOptions
 
@@ -18,7 +18,7 @@ CODECS = (
     "utf-32", "cp950", "big5hkscs", "gb18030", "cp932", "euc_jp", "euc_kr", "cp949", "iso2022_jp",
     "raw_unicode_escape", "unicode_escape", "utf-7", "utf-32-le", "utf-32-be",
     "iso2022_kr", "iso2022_jp_ext",
-    *charset_labels.CODECS, *rtf_charsets.CODECS,
+    *charset_labels.CODECS, *rtf_charsets.CODECS, *xls.CODECS,
 )  # fmt: skip
 _TEXT = "手冊 handbook\n\n第一段。\n"
 _PAGE = "<html><style>.a{top:1px}</style><p class=a style='color:red'>字<table><tr><th>&eacute;"
@@ -38,6 +38,16 @@ _SLIDES = {
     f'<Relationship Id="a" Type="{_R}/slide" Target="s.xml"/></Relationships>',
     "ppt/s.xml": f"<p:sld {_P}><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>text</a:t></a:r>"
     "</a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>",
+}
+_S = f'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="{_R}"'
+_SHEETS = {
+    "xl/workbook.xml": f'<workbook {_S}><sheets><sheet name="a" r:id="a"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f"<Relationships {_RELATIONS}>"
+    f'<Relationship Id="a" Type="{_R}/worksheet" Target="s.xml"/>'
+    f'<Relationship Id="b" Type="{_R}/styles" Target="styles.xml"/></Relationships>',
+    "xl/styles.xml": f'<styleSheet {_S}><cellXfs><xf numFmtId="14"/></cellXfs></styleSheet>',
+    "xl/s.xml": f'<worksheet {_S}><sheetData><row r="1"><c r="A1"><v>45000.5</v></c>'
+    '<c r="B1" t="inlineStr"><is><r><t>text</t></r></is></c></row></sheetData></worksheet>',
 }
 
 # a font to be mended (pdf_fonts.py), in a file without the table at its end
@@ -69,6 +79,7 @@ def warm_up() -> None:
         (_zip(_WORD), "a.docx"),
         (_zip(_WORD)[:-4], "broken.docx"),
         (_zip(_SLIDES), "a.pptx"),
+        (_zip(_SHEETS), "a.xlsx"),
         (_pdf(has_outline=True), "a.pdf"),
         (_pdf(has_outline=False), "b.pdf"),
         (_pdf(has_outline=False)[:200], "broken.pdf"),
