@@ -1,5 +1,7 @@
 """Text, Markdown and CSV: encodings over the whole file, structure, rows with their header."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from gateway.errors import ExtractionError
 from gateway.extract.encodings import decode
 from gateway.extract.formats import read_document
 from gateway.extract.reading import ReadOptions
+from tests.simulators.shared import shared
 
 ASCII = "name,price\r\n" * 600  # the first other byte comes after 5 KB
 ZH = "員工手冊第一條：到職滿一年者，每年給予特別休假七日。"
@@ -89,6 +92,101 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
     assert code in {"encoding_unknown", "unsupported_format"}
 
 
+LONG_KO = (
+    "제1조 이 규칙은 회사와 직원의 근로조건 및 복무규율에 관한 사항을 정함을 목적으로 한다. 직원이란 "
+    "회사와 근로계약을 체결하고 근무하는 자를 말한다. 일년간 출근한 직원에게는 유급휴가를 준다. 휴가를 "
+    "신청하려면 사흘 전까지 부서장에게 신청서를 내고 승인을 받아야 한다. 급여는 매월 지급하며, 그날이 "
+    "휴일이면 전날에 지급한다. 출장비는 영수증을 붙여 돌아온 뒤 일주일 안에 청구한다. 컴퓨터와 "
+    "휴대전화를 잃어버렸을 때에는 즉시 정보보안팀에 알려야 하며, 비밀번호는 석 달마다 바꾼다. "
+    "오늘 점심은 김치찌개와 된장국입니다."
+)
+LONG_ZH = (
+    "員工每日正常工作時間不得超過八小時，每週不得超過四十小時。主管因業務需要延長工作時間者，應徵得員工同意，並"
+    "依規定給付加班費。申請出差須於三日前填寫申請單，經部門主管核准後送人資部備查；返回公司後七日內檢附收據報銷"
+    "差旅費。遺失門禁卡或筆記型電腦時，應立即通知資訊安全小組，密碼每九十天更換一次。產品發現瑕疵應停止生產線，"
+    "由品質管制人員分析原因並記錄。午餐供應滷肉飯與青菜豆腐湯，裏脊肉另計。"
+)
+LONG_CN = (
+    "员工每日工作时间不得超过八小时，每周不得超过四十小时。主管因业务需要延长工作时间的，应当征得员工同意，并按"
+    "规定支付加班费。申请出差须在三日前填写申请单，经部门主管批准后送人力资源部备案；返回公司后七日内凭票据报销"
+    "差旅费。丢失门禁卡或笔记本电脑时，应立即通知信息安全小组，密码每九十天更换一次。产品发现缺陷应停止生产线，"
+    "由质量管理人员分析原因并做记录。午餐供应红烧肉与青菜豆腐汤。"
+)
+LONG_JA = (
+    "従業員の一日の労働時間は八時間を超えないものとし、一週間では四十時間までとする。業務の都合により時間外労働を"
+    "させる場合は、本人の同意を得たうえで割増賃金を支払う。出張を申請するときは三日前までに申請書を提出し、上司の"
+    "承認を受けること。帰社後は七日以内に領収書を添えて精算する。入館カードやノートパソコンを紛失したときは、直ちに"
+    "情報セキュリティ担当へ連絡し、パスワードを変更してください。昼食はカレーライスと味噌汁です。"
+)
+TEXTS = {"zh-TW": LONG_ZH, "zh-CN": LONG_CN, "ja": LONG_JA, "ko": LONG_KO}
+SETS = {
+    "zh-TW": ("cp950", "gb18030"),
+    "zh-CN": ("gb18030",),
+    "ja": ("cp932", "euc_jp", "iso2022_jp"),
+    "ko": ("euc_kr", "cp949"),
+}
+UNICODE = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-16", "utf-8-sig")
+
+
+@pytest.mark.parametrize("language", list(TEXTS))
+@given(data=st.data())
+def test_every_part_of_a_text_comes_back_from_every_encoding(
+    language: str, data: st.DataObject
+) -> None:
+    text = TEXTS[language]
+    start = data.draw(st.integers(0, len(text) - 1))
+    length = data.draw(st.one_of(st.integers(30, 200), st.integers(200, 20_000)))
+    turned = text[start:] + text[:start]
+    part = (turned * (length // len(text) + 1))[:length]
+    before = ASCII * data.draw(st.integers(0, 2))
+    codec = data.draw(st.sampled_from((*SETS[language], *UNICODE)))
+    assert decode((before + part).encode(codec)) == before + part
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("language", "folder"),
+    [("zh-TW", "drcd-zh-TW"), ("zh-CN", "cmrc-zh-CN"), ("ja", "jsquad-ja")],
+)
+def test_texts_that_nobody_here_wrote_come_back(language: str, folder: str) -> None:
+    files = sorted(shared("eval", folder, "docs").iterdir())[:40]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    wrong = unsure = 0
+    for codec in (*SETS[language], "utf-16-le"):
+        for length, count in ((20, 60), (60, 60), (2_000, 5), (20_000, 1)):
+            for number in range(count):
+                start = number * (len(text) - length) // count
+                encoded = text[start : start + length].encode(codec, "ignore")
+                unsure += not_told(encoded)
+                wrong += not not_told(encoded) and decode(encoded) != encoded.decode(codec)
+    assert (wrong, unsure < 8) == (0, True), (wrong, unsure)
+
+
+def not_told(data: bytes) -> bool:
+    try:
+        decode(data)
+    except ExtractionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xbc\xd2\xb0\xf7\xa4\xce\xad\xa1\xad\xea\xfc\xe2\xb6\xb6\xa4\xd2", "社員の①㈱髙橋ひ"),
+        ("ｱｲｳ日本語です".encode("iso2022_jp_ext"), "ｱｲｳ日本語です"),
+        ("한국어 문서입니다".encode("iso2022_kr"), "한국어 문서입니다"),
+        ("年假 abc".encode("utf-32-be"), "年假 abc"),
+        ("abc".encode("utf-32-le"), "abc"),
+        ("abc".encode("utf-16-be"), "abc"),
+        ("a\r\nb".encode("utf-16-le"), "a\r\nb"),
+    ],
+    ids=range(7),
+)
+def test_makers_characters_seven_bits_and_wide_texts_without_mark(data: bytes, text: str) -> None:
+    assert decode(data) == text
+
+
 # ---------------------------------------------------------------- kinds
 
 
@@ -119,7 +217,7 @@ def test_the_content_decides_whatever_the_name_says(data: bytes, code: str) -> N
         ("WordDocument", bytes(11) + b"\x01", "encrypted"),
         ("PowerPoint Document", b"", "legacy_office"),
         ("Workbook", b"\x09\x08\x02\x00\x00\x00\x2f\x00\x02\x00\x00\x00", "encrypted"),
-        ("Workbook", b"\x09\x08\x02\x00\x00\x00", "unsupported_format"),
+        ("Workbook", b"\x09\x08\x02\x00\x00\x00", "extract_crashed"),
     ],
 )
 def test_old_office_files_are_told_apart(stream: str, tail: bytes, code: str) -> None:
@@ -222,3 +320,38 @@ def test_csv_without_header_with_quotes_and_odd_rows() -> None:
     assert texts("只有一行,沒有資料\n", "x.csv") == ["只有一行 | 沒有資料"]
     assert texts("\n\n", "x.csv") == []
     assert texts("a,b\n" + "格" * 200_000 + ",x\n", "x.csv") == ["格" * 200_000 + " | x"]
+
+
+def found(text: str) -> list[tuple[int | None, str, str]]:
+    document = read_document(text.encode(), "x.csv", ReadOptions(2_000_000))
+    return [(block.locator.row, block.header, block.text) for block in document.blocks]
+
+
+def test_row_numbers_are_those_that_a_spreadsheet_shows() -> None:
+    assert found('sep=;\r\n品名;說明\r\n茶;"一\r\n二\r\n三"\r\n\r\n咖啡;"a;b ""c"""\r\n') == [
+        (2, "品名 | 說明", "茶 | 一 二 三"),
+        (4, "品名 | 說明", '咖啡 | a;b "c"'),
+    ]
+
+
+def test_headers_repeated_years_as_names_and_odd_widths() -> None:
+    assert found("品名,2023,2024\n茶,1,2\n品名,2023,2024\n水,3,4,5\n米\n") == [
+        (2, "品名 | 2023 | 2024", "茶 | 1 | 2"),
+        (4, "品名 | 2023 | 2024", "水 | 3 | 4 | 5"),
+        (5, "品名 | 2023 | 2024", "米"),
+    ]
+    assert found("a,b\na,b\na,b\n") == [(1, "", "a | b")]
+
+
+def test_decimal_commas_do_not_part_cells() -> None:
+    assert [text for _, _, text in found("茶;1,5\n水;2,5\n")] == ["茶 | 1,5", "水 | 2,5"]
+    assert [text for _, _, text in found("1\ta;b,c\n2\td;e,f\n")] == ["1 | a;b,c", "2 | d;e,f"]
+
+
+def test_a_table_of_many_rows_or_one_endless_row_stays_quick() -> None:
+    start = time.process_time()
+    assert found("名,數\n" + '茶,"一,\n二"\n' * 60_000)[-1][0] == 60_001
+    assert len(found("a,b\n" + "1," * 400_000 + "\n")) == 1
+    assert found("1" * 200_000 + "x,2\n1,2\n")[0][0] == 1
+    assert time.process_time() - start < 6
+    assert code_of(b"a,b\n" + b"x," * 100_000, "x.csv", max_chars=60_000) == "too_many_chars"
