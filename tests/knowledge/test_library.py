@@ -2,13 +2,16 @@
 
 import asyncio
 import io
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from gateway.core.documents import SourceKind, SourceState
+from gateway.core.documents import Source, SourceKind, SourceState, SourceWarning
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import GatewayError, NotFoundError
 from gateway.knowledge.upload_gate import UploadGate
+from gateway.operations.library_types import Beside, source_view
 from tests.knowledge.shelf import OWNER, Shelf
 
 
@@ -207,3 +210,37 @@ async def test_no_quota_of_bytes_stands_before_a_page_that_was_not_fetched(shelf
     with pytest.raises(GatewayError) as refused:
         await shelf.page(collection, "https://a.example/3")
     assert refused.value.code == "quota_sources"
+
+
+PLAIN = Source(
+    "s", "c", "手冊", SourceKind.FILE, "", 1, SourceState.READY, datetime(2026, 3, 2, tzinfo=UTC)
+)
+
+
+@pytest.mark.parametrize("language", ["zh-TW", "ja", "en"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "uncached_formula", "hidden_content_skipped", "pages_without_text", "garbled_text",
+        "injection_wording", "ocr_text", "embedding_failed", "extract_unsandboxed",
+    ],
+)  # fmt: skip
+def test_every_warning_is_a_sentence_with_its_pages_or_sheets(code: str, language: str) -> None:
+    warnings = (SourceWarning(code, tuple(range(1, 31))), SourceWarning(code, (), "表一, 表二"))
+    pages, sheets = source_view(replace(PLAIN, warnings=warnings), language).warnings
+    assert pages.pages == tuple(range(1, 31))
+    assert len(pages.message) > 10
+    assert "{" not in pages.message
+    if "20, …" in pages.message:  # where it names pages, it names as many as can be read
+        assert "21" not in pages.message
+        assert "表一, 表二" in sheets.message
+
+
+def test_an_error_of_a_document_names_the_limit_it_broke() -> None:
+    source = replace(PLAIN, state=SourceState.FAILED, error_code="too_many_chars")
+    beside = Beside(KnowledgeLimits(max_source_chars=1_234), lambda _: (3, 9))
+    view = source_view(source, "en", beside)
+    assert view.error_message is not None
+    assert "1234" in view.error_message
+    assert view.progress is not None
+    assert (view.progress.done, view.progress.of) == (3, 9)
