@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.core.documents import Block
+from gateway.core.documents import Block, SourceWarning
 from gateway.extract.reading import Document, ReadOptions, bounded, refuse
-from gateway.extract.rtf_charsets import by_page
+from gateway.extract.rtf_charsets import by_page, character
 from gateway.extract.rtf_flow import Asides, Flow
 from gateway.extract.rtf_tables import State, Tables, outline_level
 from gateway.extract.rtf_words import (
@@ -23,22 +23,23 @@ _TOKEN = re.compile(
     r"\\(?:([a-zA-Z]{1,40})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|(.))|([{}])|([^\\{}\r\n]+)|[\r\n]+",
     re.DOTALL,
 )
-_SYMBOL_FONTS = range(0xF000, 0xF100)  # where Word puts their characters
 
 
 def read_rtf(data: bytes, options: ReadOptions) -> Document:
-    """The document with all changes accepted; comments and hidden text are left out."""
-    reader = _Reader()
-    blocks = reader.read(data.decode("latin-1"))
-    title = " ".join(reader.title.split())
-    return Document(bounded(blocks, options.max_chars), MEDIA_TYPE, title=title)
+    """The document with all changes accepted; comments are left out, hidden text unless wished."""
+    reader = _Reader(include_hidden=options.include_hidden)
+    blocks = bounded(reader.read(data.decode("latin-1")), options.max_chars)
+    warnings = (SourceWarning("hidden_content_skipped"),) if reader.has_skipped else ()
+    return Document(blocks, MEDIA_TYPE, warnings, title=" ".join(reader.title.split()))
 
 
 class _Reader:
     """Walks the control words with a stack of states."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, include_hidden: bool) -> None:
         self.title = ""
+        self.has_skipped = False  # hidden text
+        self._include_hidden = include_hidden
         self._state = State()
         self._stack: list[State] = []
         self._flow = Flow()
@@ -135,7 +136,10 @@ class _Reader:
             self._to_skip -= skipped
             run = run[skipped:]
         state = self._state
-        if state.is_skipped or state.is_hidden or state.is_deleted or state.place == "fonts":
+        if state.is_skipped or state.is_deleted or state.place == "fonts":
+            return
+        if state.is_hidden:
+            self.has_skipped = self.has_skipped or not run.isspace()
             return
         if state.font != self._run_font:
             self._flush()
@@ -155,7 +159,9 @@ class _Reader:
             self.title += text
         elif state.place == "styles":
             self._tables.style_name += text
-        elif not (state.is_skipped or state.is_hidden or state.is_deleted or state.place):
+        elif state.is_hidden:
+            self.has_skipped = self.has_skipped or not state.is_skipped
+        elif not (state.is_skipped or state.is_deleted or state.place):
             self._flow.add(text)
 
     # ------------------------------------------------------------ control words
@@ -265,13 +271,12 @@ class _Reader:
     def _unicode(self, number: int | None) -> None:
         self._flush()
         code = (number or 0) & 0xFFFF
-        if code:
-            self._text("•" if code in _SYMBOL_FONTS else chr(code))
+        self._text(character(code))
         self._to_skip = self._state.fallback
 
     def _hide(self, number: int | None) -> None:
         self._flush()
-        self._state.is_hidden = number != 0
+        self._state.is_hidden = number != 0 and not self._include_hidden
 
     def _delete(self, number: int | None) -> None:
         self._flush()

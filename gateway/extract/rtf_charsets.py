@@ -23,6 +23,7 @@ _BY_PAGE = {
 ANSI = "cp1252"
 CODECS = tuple(codec for codec in (*_BY_CHARSET.values(), *_BY_PAGE.values()) if codec != SYMBOL)
 _BULLET = "•"
+_SYMBOLS = range(0xF000, 0xF100)  # where Word puts the characters of such fonts
 
 
 def by_page(number: int) -> str:
@@ -50,3 +51,8 @@ def decoded(run: bytes, font: str, document: str) -> str:
 def _has_pair(run: bytes) -> bool:
     """Two bytes in a row above ASCII: accented letters of a Western font rarely have them."""
     return any(one > 0x7F and two > 0x7F for one, two in pairwise(run))
+
+
+def character(code: int) -> str:
+    """A character by its number."""
+    return _BULLET if code in _SYMBOLS else chr(code) if code else ""

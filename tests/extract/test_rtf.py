@@ -140,6 +140,15 @@ def test_what_is_not_shown_is_no_text(hidden: str) -> None:
     assert texts(rf"a{hidden}b\par") == ["ab"]
 
 
+def test_hidden_text_is_told_and_read_where_it_is_wished() -> None:
+    data = rb"{\rtf1 a{\v  }b{\v \u104?idden}\par}"
+    left_out = read_document(data, "x.rtf", ReadOptions())
+    assert [warning.code for warning in left_out.warnings] == ["hidden_content_skipped"]
+    wished = read_document(data, "x.rtf", ReadOptions(include_hidden=True))
+    assert ([block.text for block in wished.blocks], wished.warnings) == (["a bhidden"], ())
+    assert read_document(rb"{\rtf1 a{\v  }\par}", "x.rtf", ReadOptions()).warnings == ()
+
+
 def test_fields_boxes_insertions_and_list_marks_are_shown() -> None:
     assert texts(r"{\field{\*\fldinst X}{\fldrslt link}}\par") == ["link"]
     assert texts(r"{\revised new}{\v a}{\plain b}\par") == ["newb"]
