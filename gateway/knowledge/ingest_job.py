@@ -33,6 +33,8 @@ log = structlog.get_logger()
 
 MAX_STOPS = 3  # of the gateway while it works on one source (A9)
 INJECTION = "injection_wording"
+# what a reader says of a body that is neither HTML nor text, whatever its server called it
+NO_PAGE = frozenset({"unsupported_format", "legacy_office", "encrypted", "no_text_layer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ class IngestJob:
         except StoreError:  # the job is done again later
             raise
         except GatewayError as error:
-            log.info("source_refused", source=source.id, code=error.code)
-            await self._fail(source, error.code)
+            code = "url_fetch_failed" if source.address and error.code in NO_PAGE else error.code
+            log.info("source_refused", source=source.id, code=code)
+            await self._fail(source, code)
         finally:
             self.progress.end(source.id)
 

@@ -9,6 +9,7 @@ from gateway.core.documents import SourceState, StatusDetail
 from gateway.extract.supervisor import ExtractionSupervisor
 from gateway.store import Store
 from tests.extract import making
+from tests.fakes.pages import FakePage
 from tests.fakes.wound_clock import WoundClock
 from tests.knowledge.shelf import Shelf
 
@@ -71,3 +72,28 @@ async def test_the_same_file_read_twice_keeps_every_passage_and_its_vectors(shel
     assert [each.id for each in await shelf.found("出差")] == [each.id for each in before]
     assert (await shelf.vectors()).keys() == vectors.keys()
     assert len(vectors) > 1
+
+
+async def test_a_page_is_read_by_its_charset_and_names_itself(shelf: Shelf) -> None:
+    html = (
+        "<!doctype html><title>停車規定 &amp; 收費</title><nav>選單</nav>"
+        "<p>員工停車位每月租金為八百元，每年三月抽籤一次。</p>"
+    )
+    shelf.web.pages = {
+        "https://a.example/parking": FakePage(html.encode("big5"), "text/html", "big5"),
+        "https://a.example/notes.md": FakePage("# 電梯\n\n停用".encode(), "text/plain"),
+        "https://a.example/really.pdf": FakePage(two_pages(), "text/html"),
+        "https://a.example/picture": FakePage(b"\x89PNG\r\n\x1a\n" + bytes(99), "text/html"),
+    }
+    collection = await shelf.collection()
+    pages = [await shelf.page(collection, url) for url in shelf.web.pages]
+    await shelf.ingestion.drain()
+    read = [await shelf.now(page) for page in pages]
+    assert [(each.title, each.media_type, each.error_code) for each in read] == [
+        ("停車規定 & 收費", "text/html", None),
+        ("https://a.example/notes.md", "text/markdown", None),
+        ("https://a.example/really.pdf", "", "url_fetch_failed"),
+        ("https://a.example/picture", "", "url_fetch_failed"),
+    ]
+    [found] = await shelf.found("停車位")
+    assert found.text == "員工停車位每月租金為八百元，每年三月抽籤一次。"
