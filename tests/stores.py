@@ -31,6 +31,8 @@ async def lay_databases(home: Path) -> None:
             _empty.update({file: (Path(folder) / file).read_bytes() for file in FILES})
     for file, data in _empty.items():
         path = home / file
+        if path.exists():  # the second start of a home
+            continue
         if path.exists():
             continue
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

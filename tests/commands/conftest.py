@@ -61,6 +61,8 @@ class CommandLine:
 
     def __call__(self, *arguments: str, **environment: str) -> Ran:
         """Run one command to its end in this process: an interpreter's start takes a second."""
+        if "serve" in arguments:  # it minds signals, which only a process's main thread can
+            return self.process(*arguments, **environment)
         said = io.StringIO(), io.StringIO()
 
         def run() -> int:
