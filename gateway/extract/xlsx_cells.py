@@ -224,7 +224,9 @@ class Cells:
         return shown
 
     def _general(self, raw: str, _style: str) -> str:
-        if len(raw) <= _GENERAL_CHARS and _SHORT(raw):
+        if len(raw) <= _GENERAL_CHARS and (
+            (raw.isdecimal() and raw[0] != "0") or _SHORT(raw)  # the first saves half the time
+        ):
             return raw
         try:
             return general(float(raw))

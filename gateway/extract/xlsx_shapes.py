@@ -8,7 +8,7 @@ from gateway.extract.xlsx_cells import FORMULA, TEXTS, Token
 
 MAX_COLUMNS = 200
 MAX_SHAPES = 16  # of one sheet; making a pattern costs as much as reading a hundred rows
-_ROW = r'<row r="(\d+)"((?: [\w:.]+="[^"<]*")*) ?>'
+_ROW = r'<row r="(\d+)"((?: (?!xmlns)[\w:.]+="[^"<]*")*) ?>'
 _ATTRIBUTES = r'(?: \w+="[^"<]*")*'
 _FORMULA = f"<f{_ATTRIBUTES}(?:>[^<]*</f>|/>)"
 
@@ -33,7 +33,8 @@ class RowShapes:
     def of(self, tokens: Sequence[Token]) -> RowShape | None:
         """The shape of a row (its own token first), once it is worth one."""
         cells = tokens[1:]
-        if not 0 < len(cells) <= MAX_COLUMNS:
+        is_row = 0 < len(cells) <= MAX_COLUMNS and not tokens[0][0]
+        if not is_row or not all(letters for letters, *_ in cells):
             return None
         key = tuple(
             (letters, style, kind, "f" if formula else "", "v" if value else "t" if text else "")

@@ -4,7 +4,7 @@ from gateway.extract.sheets import Sheet
 from gateway.extract.sheets_cells import merged_range
 from gateway.extract.xlsx_cells import YES, Cells, is_zero
 from gateway.extract.xlsx_rows import plain_rows, read_plain_rows
-from gateway.extract.xlsx_stream import SPACES, Attributes, Stream
+from gateway.extract.xlsx_stream import Attributes, Stream
 
 _DIGITS = "0123456789"
 _NOTHING, _VALUE, _FORMULA = range(3)  # what text belongs to
@@ -15,15 +15,13 @@ def read_sheet(data: bytes, cells: Cells) -> Sheet:
 
     Most programs write rows in one plain way, which is read without an event for each element.
     """
-    span = plain_rows(data)
-    if span is None:
+    rows = plain_rows(data)
+    if rows is None:
         _Elements(cells).read(data)
     else:
-        start, end = span
-        _Elements(cells).read(data[:start] + data[end:])
-        for rows in read_plain_rows(data, start, end, cells):
-            head = f'<worksheet xmlns="{SPACES[0]}"><sheetData>'.encode()
-            _Elements(cells).read(head + rows + b"</sheetData></worksheet>")
+        _Elements(cells).read(data[: rows.start] + data[rows.end :])
+        for odd in read_plain_rows(data, rows, cells):
+            _Elements(cells).read(odd)
     cells.close_row()
     cells.sheet.rows.sort(key=lambda row: row.number)  # as they are, but for broken writers
     return cells.sheet

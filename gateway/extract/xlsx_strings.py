@@ -1,6 +1,7 @@
 """The strings that a workbook's cells share, without readings over the characters."""
 
 import re
+from functools import lru_cache
 from html import unescape
 
 from gateway.extract.reading import refuse
@@ -15,12 +16,14 @@ def unescaped(text: str) -> str:
     """`_x000D_` is how a character stands there that XML does not allow."""
     if "_x" not in text:
         return text
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
 
 
-_MARKED = re.compile(r"&[^;]*;")
+_MARKED = re.compile(r"&#?\w{1,8};")
 
 
+@lru_cache(1024)  # texts of a column come again and again
 def unescaped_marks(text: str) -> str:
     """`&lt;` and `&#21697;` as the characters they are."""
     return _MARKED.sub(_character, text)
@@ -36,13 +39,15 @@ class _Characters(dict[str, str]):
     def __missing__(self, mark: str) -> str:
         name = mark[1:-1]
         if name.startswith("#"):
-            character = chr(int(name[2:], 16) if name[1:2] in {"x", "X"} else int(name[1:]))
+            code = int(name[2:], 16) if name[1:2] in {"x", "X"} else int(name[1:])
+            character = "" if code in _SURROGATES else chr(code)
         else:
             character = unescape(mark)
         self[mark] = character
         return character
 
 
+_SURROGATES = range(0xD800, 0xE000)
 _CHARACTERS = _Characters()
 
 
