@@ -90,7 +90,7 @@ def _encoded(body: bytes, encoding: str) -> web.Response:
 
 ANSWERS: dict[str, Callable[[], web.Response]] = {
     "/gzip": lambda: _encoded(gzip.compress(b"x" * 50_000), "gzip"),
-    "/bomb": lambda: _encoded(gzip.compress(b"\0" * 50_000_000), "gzip"),
+    "/bomb": lambda: _encoded(gzip.compress(b"\0" * 5_000_000), "gzip"),
     "/cut": lambda: _encoded(zlib.compress(b"abc" * 1000)[:-5], "deflate"),
     "/br": lambda: _encoded(b"??", "br"),
     "/big": lambda: web.Response(body=b"x" * (CAP + 1)),
