@@ -91,6 +91,8 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("model_verification_failed", 409),
         ErrorCode("model_download_failed", 502),
         ErrorCode("model_unsupported_platform", 501),
+        ErrorCode("model_install_cancelled", 409),
+        ErrorCode("bundle_refused", 409),
     )
 }
 

@@ -10,6 +10,7 @@ import msgspec
 from gateway.errors import ModelError
 
 MODEL_FILE, TOKENIZER_FILE, MANIFEST_FILE = "model.onnx", "tokenizer.model", "manifest.json"
+BPE_FILE = "tokenizer.json"
 _CHUNK_BYTES = 1 << 20
 
 Progress = Callable[[str, int, int], None]  # step, done, all: bytes, or parts when building

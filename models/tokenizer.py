@@ -1,5 +1,6 @@
 """Text to windows of token ids, for the XLM-R vocabulary of multilingual-e5-small."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,8 +32,12 @@ class Tokenizer:
     def windows(self, prefix: str, text: str) -> list[list[int]]:
         """At least one window; together they hold every token of the text."""
         head = [BOS, *self.ids(prefix)]
-        ids = self.ids(text)
         room = MAX_TOKENS - len(head) - 1
-        count = max(1, -(-len(ids) // room))
-        cuts = [len(ids) * i // count for i in range(count + 1)]
-        return [[*head, *ids[start:end], EOS] for start, end in pairwise(cuts)]
+        return [[*head, *part, EOS] for part in cut(self.ids(text), room)]
+
+
+def cut(ids: Sequence[int], room: int) -> list[Sequence[int]]:
+    """Parts of even length, each at most `room`; one empty part of an empty text."""
+    count = max(1, -(-len(ids) // room))
+    cuts = [len(ids) * i // count for i in range(count + 1)]
+    return [ids[start:end] for start, end in pairwise(cuts)]

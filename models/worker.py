@@ -7,19 +7,22 @@ import socket
 import sys
 from pathlib import Path
 
+import msgspec
+
 from models.frames import FAILED, QUERY, READY, REPLY, REQUEST, VECTOR
+from models.recipe import Recipe
 from models.session import FAILURES, EmbeddingSession
 
 _PR_SET_PDEATHSIG = 1
 
 
-def main(descriptor: int, folder: Path, parent: int) -> int:
+def main(descriptor: int, folder: Path, parent: int, recipe: str) -> int:
     """Serve until the socket closes; 0 then, 1 when the model cannot be loaded."""
     _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the gateway's to handle
     with socket.socket(fileno=descriptor) as connection:
         try:
-            session = EmbeddingSession(folder)
+            session = EmbeddingSession(folder, msgspec.json.decode(recipe, type=Recipe))
             session.embed(QUERY, "")  # the first run is slow; a question must not pay for it
         except FAILURES as error:
             _reply(connection, 0, FAILED, type(error).__name__.encode())

@@ -12,11 +12,12 @@ import structlog
 from gateway.core.passages import NoVectors
 from gateway.errors import ModelError
 from gateway.interfaces import Clock, Vector
-from models.catalogue import Source, get
-from models.files import MODEL_FILE
+from models.catalogue import Model, Source, get
+from models.files import BPE_FILE, MODEL_FILE, TOKENIZER_FILE
 from models.frames import PASSAGE, QUERY
-from models.install import installed_source, verify
+from models.install import installed_source, verified
 from models.pool import WorkerPool
+from models.runtime_library import RuntimeLibrary
 from models.worker_process import EmbedFailed, WorkerLost, WorkerProcess, start
 
 log = structlog.get_logger()
@@ -26,7 +27,7 @@ QUESTION_S = 30.0  # whole way of a question: start, wait, run
 PASSAGE_S = 60.0  # one run; a document's paragraph of 100 KB has some 200 windows
 QUESTION_CHARS = 4_000
 CACHED_QUESTIONS = 256  # 1.5 KB each
-_LIBRARIES = ("onnxruntime", "sentencepiece")
+_TOKENIZERS = {TOKENIZER_FILE: "sentencepiece", BPE_FILE: "tokenizers"}
 
 
 class LocalEncoder:
@@ -35,16 +36,17 @@ class LocalEncoder:
     def __init__(
         self,
         models_dir: Path,
-        model: str,
+        model: str | Model,
         *,
         idle_unload_s: float,
         clock: Clock,
         most_workers: int = 2,
+        runtime: RuntimeLibrary | None = None,
     ) -> None:
         """NotFoundError when the catalogue has no such model."""
-        self._model = get(model)
-        self._models_dir = models_dir
-        self._folder = models_dir / model
+        self._runtime = runtime or RuntimeLibrary()
+        self._model = get(model) if isinstance(model, str) else model
+        self._folder = models_dir / self._model.name
         self._clock = clock
         self._pool = WorkerPool(self._start, most=most_workers, idle_s=idle_unload_s)
         self._checking = asyncio.Lock()
@@ -65,7 +67,7 @@ class LocalEncoder:
 
     async def unavailable(self) -> NoVectors | None:
         """Hashes the files once, in a thread; again only after they were replaced."""
-        if not _has_libraries():
+        if not (self._runtime.is_there and _has(_TOKENIZERS[self._model.recipe.tokenizer])):
             return NoVectors.UNSUPPORTED_PLATFORM
         try:
             await self._verified()
@@ -83,7 +85,7 @@ class LocalEncoder:
                 log.warning("embedding_prewarm_failed", code=error.code)
 
     async def embed_query(self, text: str) -> Vector:
-        """Shape (384,). A pasted page as a question counts with its first 4,000 characters."""
+        """Shape (d,). A pasted page as a question counts with its first 4,000 characters."""
         if len(text) > QUESTION_CHARS:
             log.info("embedding_question_cut", chars=len(text))
             text = text[:QUESTION_CHARS]
@@ -144,7 +146,7 @@ class LocalEncoder:
             raise ModelError("the worker does not start", code="model_unavailable")
         await self._verified()
         try:
-            worker = await start(self._folder)
+            worker = await start(self._folder, self._model.recipe)
         except WorkerLost:
             rest_s = RESTS[min(self._failures, len(RESTS) - 1)]
             self._failures += 1
@@ -158,9 +160,10 @@ class LocalEncoder:
 
     async def _verified(self) -> None:
         async with self._checking:
+            await asyncio.to_thread(self._runtime.check)
             seen = await asyncio.to_thread(_looks, self._folder / MODEL_FILE)
             if not seen or seen != self._checked:
-                self._source = await asyncio.to_thread(verify, self._model.name, self._models_dir)
+                self._source = await asyncio.to_thread(verified, self._model, self._folder)
                 self._checked = seen
 
     def _source_by_manifest(self) -> Source:
@@ -172,9 +175,9 @@ class LocalEncoder:
 
 
 @cache
-def _has_libraries() -> bool:
+def _has(library: str) -> bool:
     """Looked up once: it searches folders."""
-    return all(find_spec(library) is not None for library in _LIBRARIES)
+    return find_spec(library) is not None
 
 
 def _looks(path: Path) -> tuple[int, ...]:

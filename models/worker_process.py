@@ -6,10 +6,12 @@ import socket
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from models.frames import FAILED, READY, REPLY, REQUEST
+from models.recipe import Recipe
 
 Vector = NDArray[np.float32]
 ROOT = Path(__file__).parents[1]
@@ -25,7 +27,7 @@ _ENVIRONMENT = {
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; "
     "from models.worker import main; "
-    "sys.exit(main(int(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))"
+    "sys.exit(main(int(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))"
 )
 
 
@@ -107,7 +109,7 @@ class WorkerProcess:
         await self._process.wait()
 
 
-async def start(folder: Path) -> WorkerProcess:
+async def start(folder: Path, recipe: Recipe) -> WorkerProcess:
     """A worker with the model of `folder` loaded. Raises WorkerLost."""
     ours, theirs = socket.socketpair()
     try:
@@ -115,7 +117,7 @@ async def start(folder: Path) -> WorkerProcess:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-I", "-c", _PROGRAM, str(ROOT), str(theirs.fileno()), str(folder)),
-                str(os.getpid()),
+                *(str(os.getpid()), msgspec.json.encode(recipe).decode()),
                 pass_fds=(theirs.fileno(),),
                 env=_ENVIRONMENT,
                 stdin=asyncio.subprocess.DEVNULL,

@@ -74,7 +74,7 @@ async def list_models(options: argparse.Namespace) -> int:
             "state": row.state.value,
             "licence": row.model.licence,
             "megabytes": round(row.size / 1e6, 1),
-            "dimensions": row.model.dimensions,
+            "dimensions": row.model.recipe.dimensions,
             "source": row.source.id,
         }
         for row in installing.listing(models_folder(options))

@@ -38,8 +38,7 @@ def nothing(_step: str, _done: int, _all: int) -> None: ...
 
 
 def state(models_dir: Path) -> ModelState:
-    (row,) = listing(models_dir)
-    return row.state
+    return next(row.state for row in listing(models_dir) if row.model.name == E5_SMALL)
 
 
 # ---------------------------------------------------------------- a models folder
