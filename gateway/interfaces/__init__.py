@@ -46,6 +46,7 @@ from gateway.interfaces.search import (
     PassageIndex,
     PassageVectors,
     Retriever,
+    VectorCoverage,
     VectorStore,
 )
 from gateway.interfaces.sharing import Collections, Grants, OwnCollections, Principals, Scopes
@@ -106,5 +107,6 @@ __all__ = [
     "Turns",
     "Unmetered",
     "Vector",
+    "VectorCoverage",
     "VectorStore",
 ]

@@ -88,6 +88,26 @@ class VectorStore(Protocol):
     async def remove_model(self, model_key: str) -> int: ...
 
 
+class VectorCoverage(Protocol):
+    """How far the vectors of each model are, over the whole library."""
+
+    async def rows(self) -> Mapping[str, int]:
+        """Passages with vectors, by model key."""
+        ...
+
+    async def of(self, model_key: str) -> tuple[int, int]:
+        """Passages in all, and those whose vectors need not be made any more."""
+        ...
+
+    async def covers(self, model_key: str, former: str) -> bool:
+        """Whether no passage that has vectors of `former` waits for those of `model_key`."""
+        ...
+
+    async def begin_rebuild(self) -> None:
+        """From now on all vectors are made again; the old ones are found until replaced."""
+        ...
+
+
 class Encoder(Protocol):
     """Turns text into unit vectors, outside the event loop's process."""
 

@@ -13,6 +13,7 @@ from gateway.store.agents import SqliteAgents, SqliteLinks
 from gateway.store.audit import SqliteAudit
 from gateway.store.blobs import BlobFolder
 from gateway.store.collections import SqliteCollections
+from gateway.store.coverage import SqliteCoverage
 from gateway.store.database import Database
 from gateway.store.forgetting import SqliteForgetting
 from gateway.store.generation import Generation
@@ -71,6 +72,7 @@ class Store:
         self.proposals = SqliteProposals(knowledge, ids)
         self.passages = SqlitePassages(knowledge, clock, ids)
         self.vectors = SqliteVectors(knowledge)
+        self.coverage = SqliteCoverage(knowledge)
         self.jobs = SqliteJobs(knowledge, clock, ids)
         self.turns = SqliteTurns(knowledge, self.outbox, self.inbox)
         self.audit = SqliteAudit(knowledge)

@@ -10,6 +10,7 @@ from gateway.core.passages import Passage
 from gateway.interfaces import PassageVectors, VectorStore
 from gateway.store import counters
 from gateway.store.collections import IS_LIVE
+from gateway.store.coverage import IS_FRESH
 from gateway.store.database import Database
 from gateway.store.passage_rows import CURRENT, log_removals, passage_of
 from gateway.store.statements import Row, Statement
@@ -21,7 +22,11 @@ _DTYPE = np.dtype("<f4")
 _missing = (
     CURRENT.where(
         ~select(vectors.c.seq)
-        .where(vectors.c.passage_id == passages.c.id, vectors.c.model_key == bindparam("model"))
+        .where(
+            vectors.c.passage_id == passages.c.id,
+            vectors.c.model_key == bindparam("model"),
+            IS_FRESH,
+        )
         .exists(),
     )
     .order_by(passages.c.id)

@@ -1,0 +1,89 @@
+"""How far the vectors of each model are, on SQLite; a rebuild begins with all as missing."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from gateway.interfaces import VectorCoverage
+from gateway.store import counters
+from gateway.store.collections import IS_LIVE
+from gateway.store.database import Database
+from gateway.store.passage_rows import CURRENT
+from gateway.store.statements import Statement
+from gateway.store.tables.library import passages, sources, vectors
+from gateway.store.tables.people import collections
+from gateway.store.tables.people import counters as counted
+
+_REBUILD = "vector_rebuild"  # the mark up to which vectors are to be made again; absent: none
+_SINCE = func.coalesce(
+    select(counted.c.value).where(counted.c.name == _REBUILD).scalar_subquery(), 0
+)
+IS_FRESH: ColumnElement[bool] = vectors.c.mark > _SINCE
+"""Not to be made again. Those that are serve the searches until then."""
+
+_ROWS = Statement(select(vectors.c.model_key, func.count()).group_by(vectors.c.model_key))
+_TOTAL = Statement(
+    select(func.coalesce(func.sum(sources.c.passages), 0))
+    .join(collections, collections.c.id == sources.c.collection_id)
+    .where(IS_LIVE)
+)
+_FRESH = Statement(
+    select(func.count())
+    .select_from(vectors)
+    .where(vectors.c.model_key == bindparam("model"), IS_FRESH)
+)
+_of = vectors.alias()
+_LACKING = Statement(
+    CURRENT.where(
+        select(_of.c.seq)
+        .where(_of.c.passage_id == passages.c.id, _of.c.model_key == bindparam("former"))
+        .exists(),
+        ~select(vectors.c.seq)
+        .where(
+            vectors.c.passage_id == passages.c.id,
+            vectors.c.model_key == bindparam("model"),
+            IS_FRESH,
+        )
+        .exists(),
+    ).limit(1)
+)
+_new = insert(counted)
+_BEGIN = Statement(
+    _new.values(name=bindparam("which"), value=bindparam("at_mark")).on_conflict_do_update(
+        index_elements=[counted.c.name], set_={"value": _new.excluded.value}
+    )
+)
+
+
+class SqliteCoverage:
+    """Counts over all live collections, whoever may read them; no text leaves."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def rows(self) -> Mapping[str, int]:
+        return await self._database.read(lambda c: {row[0]: row[1] for row in _ROWS.all(c)})
+
+    async def of(self, model_key: str) -> tuple[int, int]:
+        def unit(connection: Connection) -> tuple[int, int]:
+            total = int(_TOTAL.scalar(connection))
+            return total, min(int(_FRESH.scalar(connection, model=model_key)), total)
+
+        return await self._database.read(unit)
+
+    async def covers(self, model_key: str, former: str) -> bool:
+        def unit(connection: Connection) -> bool:
+            return _LACKING.first(connection, model=model_key, former=former) is None
+
+        return await self._database.read(unit)
+
+    async def begin_rebuild(self) -> None:
+        def unit(connection: Connection) -> None:
+            mark = counters.value(connection, counters.VECTOR_MARK)
+            _BEGIN.run(connection, which=_REBUILD, at_mark=mark)
+
+        await self._database.write(unit)
+
+
+fits: type[VectorCoverage] = SqliteCoverage
