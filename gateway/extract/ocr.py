@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
 from gateway.core.documents import Block, Extracted, SourceWarning
+from gateway.core.passages import Locator
 from gateway.errors import ExtractionError
 
-COMMAND = (sys.executable, "-I", "-m", "gateway.extract.ocr_child")
 ENVIRONMENT = {"ORT_DISABLE_TELEMETRY": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 PACKAGE = "rapidocr"
 WITHOUT, READ = "pages_without_text", "ocr_text"
@@ -19,13 +19,26 @@ IN_A_ROW = 3  # failures before anything could be read: the rest would end like 
 # of the document, not of one of its pages: every page would end like this
 FINAL = frozenset({"too_many_chars", "sandbox_unavailable", "encrypted", "unsupported_format"})
 
-# (page from 1, seconds it may take, characters it may bring) -> that page alone
+
+class PageError(ExtractionError):
+    """A page could not be read; `pages` of the whole file, 0 where that never became known."""
+
+    def __init__(self, code: str, pages: int) -> None:
+        super().__init__("a page", code=code)
+        self.pages = pages
+
+
+# (page from 1, seconds it may take, characters it may bring) -> that page alone; PageError
 ReadPage = Callable[[int, float, int], Awaitable[Extracted]]
 
 
 def is_installed() -> bool:
     """Whether the optional package is here; it is imported by the OCR process alone."""
     return find_spec(PACKAGE) is not None
+
+
+# None: nothing to read pictures with
+COMMAND = (sys.executable, "-I", "-m", "gateway.extract.ocr_child") if is_installed() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,7 @@ class _Reading:
     """How far it is."""
 
     read: dict[int, Extracted] = field(default_factory=dict)
-    failures: list[ExtractionError] = field(default_factory=list)
+    failures: list[PageError] = field(default_factory=list)
     chars: int = 0
     pages: int = 0  # of the document, once it is known
 
@@ -84,14 +97,16 @@ async def _read(read_page: ReadPage, page: int, reading: _Reading, may: tuple[fl
     seconds, max_chars = may
     try:
         found = await read_page(page, seconds, max_chars - reading.chars)
-    except ExtractionError as error:
+    except PageError as error:
         if error.code in FINAL:
             raise
         reading.failures.append(error)
+        reading.pages = reading.pages or error.pages
         return
-    reading.pages = reading.pages or found.pages or 0
+    reading.pages = reading.pages or found.pages or page
     reading.chars += sum(len(block.text) for block in found.blocks)
-    reading.read[page] = found
+    blocks = tuple(Block(block.text, Locator(page=page)) for block in found.blocks)
+    reading.read[page] = replace(found, blocks=blocks)  # the page that was asked for
 
 
 # ---------------------------------------------------------------- one document of both

@@ -16,11 +16,11 @@ from gateway.core.documents import Block
 from gateway.core.passages import Locator
 from gateway.errors import ExtractionError
 from gateway.extract import ocr_pictures, pdf_images
-from gateway.extract.child import IDLE_S, serve
 from gateway.extract.kinds import is_picture
 from gateway.extract.ocr_engine import Engine
 from gateway.extract.ocr_layout import texts
 from gateway.extract.reading import Document, ReadOptions, bounded
+from gateway.extract.serving import IDLE_S, serve
 
 PDF = "application/pdf"
 SAMPLE_SIZE = (400, 80)
@@ -48,10 +48,12 @@ class PageReader:
         page = options.page
         if is_picture(data):
             media_type, pages = ocr_pictures.kind_and_frames(data)
+            options.on_progress(page - 1, pages)  # known even if this page ends badly
             raster = ocr_pictures.picture(data, page) if page <= pages else None
         else:
             pdf = pdf_images.open_pages(data)
             media_type, pages = PDF, pdf.page_count
+            options.on_progress(page - 1, pages)
             raster = pdf_images.render_page(pdf, page) if page <= pages else None
         seen = self._engine.lines(raster) if raster and self._engine else ()
         blocks = (Block(text, Locator(page=page)) for text in texts(seen))
@@ -78,4 +80,4 @@ def _samples() -> Iterator[bytes]:
 
 if __name__ == "__main__":
     read = PageReader()
-    serve(read, float(sys.argv[1]) if len(sys.argv) > 1 else IDLE_S, read.warm_up)
+    serve(read, read.warm_up, float(sys.argv[1]) if len(sys.argv) > 1 else IDLE_S)

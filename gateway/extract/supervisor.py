@@ -51,11 +51,11 @@ class ExtractionSupervisor:
         self,
         limits: KnowledgeLimits,
         command: Sequence[str] = COMMAND,
-        ocr_command: Sequence[str] = ocr.COMMAND,
+        ocr_command: Sequence[str] | None = ocr.COMMAND,
     ) -> None:
         self._limits = limits
         self._zygote = Zygote(tuple(command))
-        self._ocr_zygote = Zygote(tuple(ocr_command), ocr.ENVIRONMENT)
+        self._ocr_zygote = Zygote(tuple(ocr_command), ocr.ENVIRONMENT) if ocr_command else None
         self._lock, self._ocr_lock = asyncio.Lock(), asyncio.Lock()
 
     async def extract(
@@ -78,7 +78,8 @@ class ExtractionSupervisor:
     async def close(self) -> None:
         """End both processes and with them a child that still reads."""
         await self._zygote.close()
-        await self._ocr_zygote.close()
+        if self._ocr_zygote is not None:
+            await self._ocr_zygote.close()
 
     def _judged(self, extracted: Extracted) -> Extracted:
         if extracted.is_sandboxed:
@@ -100,8 +101,8 @@ class ExtractionSupervisor:
         if not (self._limits.ocr and has_gaps):
             assert text is not None
             return text
-        if ocr.is_installed():
-            return await self._with_pictures(wish, text)
+        if self._ocr_zygote is not None:
+            return await self._with_pictures(self._ocr_zygote, wish, text)
         if text is None:
             raise ExtractionError("the package is missing", code="ocr_unavailable")
         return text
@@ -119,14 +120,25 @@ class ExtractionSupervisor:
             result = await self._zygote.ask(Task(wish.path, request, most, tell))
         return await _accepted(result, limits.max_source_chars)
 
-    async def _with_pictures(self, wish: _Wish, text: Extracted | None) -> Extracted:
+    async def _with_pictures(
+        self, zygote: Zygote, wish: _Wish, text: Extracted | None
+    ) -> Extracted:
         limits = self._limits
 
         async def read_page(page: int, seconds: float, max_chars: int) -> Extracted:
             request = self._request(wish, seconds, max_chars, page)
+            pages = 0
+
+            def tell(_done: int, of: int) -> None:
+                nonlocal pages
+                pages = of
+
             most = max_chars * BYTES_A_CHAR + FRAME_BYTES
-            task = Task(wish.path, request, most, _nobody)
-            return await _accepted(await self._ocr_zygote.ask(task), max_chars, is_page=True)
+            task = Task(wish.path, request, most, tell)
+            try:
+                return await _accepted(await zygote.ask(task), max_chars, is_page=True)
+            except ExtractionError as error:
+                raise ocr.PageError(error.code, pages) from error
 
         bounds = ocr.Bounds(
             limits.ocr_page_timeout_secs,
