@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from gateway.extract.number_formats_dates import MOST_SERIAL, DateSection
 from gateway.extract.number_formats_digits import NumberSection, general
@@ -39,7 +40,7 @@ def number_format(code: str, *, is_1904: bool = False, region: str = "") -> Numb
 
     def number(value: float) -> str:
         at, is_minus_shown = choose(numbers, value)
-        if at >= len(shown):
+        if at >= len(shown) or not isfinite(value):
             return general(value)
         text = shown[at](value if numbers[at].is_date else abs(value))
         return f"-{text}" if is_minus_shown and not numbers[at].is_date and text else text

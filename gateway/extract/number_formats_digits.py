@@ -42,7 +42,7 @@ def _trimmed(text: str) -> str:
 
 def _scientific(number: Decimal) -> str:
     power = number.adjusted()
-    head = rounded(number.scaleb(-power), 5)
+    head = rounded(number.scaleb(-power), 5 if abs(power) < 100 else 4)
     if head >= _TEN:
         head, power = head / 10, power + 1
     return f"{_trimmed(f'{head:f}')}E{'-' if power < 0 else '+'}{abs(power):02}"
@@ -119,7 +119,7 @@ class NumberSection:
     def show(self, value: float) -> str:
         text = self._quick.show(value) if self._quick else ""
         if not text:
-            text = self._slowly(value) if math.isfinite(value) else "#NUM!"
+            text = self._slowly(value)
         return text.strip()
 
     def _slowly(self, value: float) -> str:
@@ -244,6 +244,21 @@ def _run(parts: Sequence[Part], start: int, step: int) -> int:
     return at
 
 
+def _nearest(value: Fraction, most: int) -> Fraction:
+    """The last of the continued fractions whose denominator is small enough, as in Excel."""
+    before, last = (0, 1), (1, 0)
+    rest = value
+    while True:
+        whole = rest.numerator // rest.denominator
+        above, below = whole * last[0] + before[0], whole * last[1] + before[1]
+        if below > most:
+            return Fraction(*last)
+        before, last = last, (above, below)
+        if rest == whole:
+            return Fraction(*last)
+        rest = 1 / (rest - whole)
+
+
 def _as_fraction(parts: Sequence[Part], stroke: int, value: Decimal) -> str:
     above, below = _run(parts, stroke - 1, -1) + 1, _run(parts, stroke + 1, 1)
     fixed = "".join(part.shown for part in parts[stroke + 1 : below])
@@ -254,7 +269,7 @@ def _as_fraction(parts: Sequence[Part], stroke: int, value: Decimal) -> str:
         bottom = int(fixed)
         top = int(rounded(Decimal(rest.numerator) * bottom / Decimal(rest.denominator), 0))
     else:
-        near = rest.limit_denominator(10 ** min(6, below - stroke - 1) - 1)
+        near = _nearest(rest, 10 ** min(6, below - stroke - 1) - 1)
         top, bottom = near.numerator, near.denominator
     if has_whole and top == bottom:
         whole, top = whole + 1, 0

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -12,7 +12,7 @@ from gateway.extract.reading import refuse
 from gateway.extract.tables import CELL_JOIN, row_blocks
 
 MAX_CELLS = 2_000_000  # with something in them (FEATURES A10)
-MAX_MERGE_STEPS = 5_000_000
+MAX_MERGE_STEPS = 1_000_000
 _DENSE_COLUMNS = 256  # a wider table has gaps, not columns
 _BATCH_ROWS = 500
 _LOOKED_AT = 20  # rows of a table, to find its header row
@@ -58,7 +58,7 @@ def sheet_blocks(sheet: Sheet) -> Iterator[Block]:
     """A block for each row, those of a table with its header row."""
     _clear_merged(sheet)
     header: SheetRow | None = None
-    for region in _regions(sheet.rows):
+    for region in _with_apart_headers(_regions(sheet.rows)):
         at = _header_at(region, is_first=header is None)
         titles = region[: at or 0]
         if at is not None:
@@ -81,6 +81,28 @@ def _regions(rows: Sequence[SheetRow]) -> Iterator[list[SheetRow]]:
         region.append(row)
     if region:
         yield region
+
+
+def _with_apart_headers(regions: Iterable[list[SheetRow]]) -> Iterator[list[SheetRow]]:
+    """A row alone that names the columns of the numbers below the gap belongs to them."""
+    alone: list[SheetRow] = []
+    for region in regions:
+        if alone:
+            below = region[:_LOOKED_AT]
+            is_theirs = any(row.numbers for row in below) and all(
+                row.cells.keys() <= alone[0].cells.keys() for row in below
+            )
+            if is_theirs:
+                region[:0] = alone
+            else:
+                yield alone
+            alone = []
+        if len(region) == 1 and len(region[0].cells) > 1 and not region[0].numbers:
+            alone = region
+        else:
+            yield region
+    if alone:
+        yield alone
 
 
 # ---------------------------------------------------------------- the header row
@@ -163,7 +185,7 @@ def _clear_merged(sheet: Sheet) -> None:
                 for column in row.cells
                 if left <= column <= right and (row.number, column) != (top, left)
             ]
-            steps += len(row.cells)
+            steps += 1 + len(row.cells)
             for column in covered:
                 del row.cells[column]
         if steps > MAX_MERGE_STEPS:

@@ -242,7 +242,9 @@ class Cells:
 
     def _date(self, value: str, style: str) -> str:
         serial = serial_of(value.strip(), is_1904=self._options.is_1904)
-        return value if serial is None else self._number(repr(serial), style)
+        if serial is None or style not in self._formats:
+            return value
+        return self._number(repr(serial), style)
 
     def _as_text(self, text: str, style: str) -> str:
         found = self._formats[style]
