@@ -17,6 +17,7 @@ from gateway.store.statements import Row, Statement
 from gateway.store.tables.library import passages, vector_removals, vectors
 from gateway.store.tables.people import collections
 
+TOLD_AT_ONCE = 5_000  # passages: the vectors of a large library are not in memory twice
 _DTYPE = np.dtype("<f4")
 
 _missing = (
@@ -53,7 +54,14 @@ _PUT = Statement(
     )
 )
 _PUT_SINCE = Statement(
-    select(vectors.c.passage_id, collections.c.id, vectors.c.script, vectors.c.rows, vectors.c.data)
+    select(
+        vectors.c.passage_id,
+        collections.c.id,
+        vectors.c.script,
+        vectors.c.rows,
+        vectors.c.data,
+        vectors.c.mark,
+    )
     .join(collections, collections.c.no == vectors.c.collection_no)
     .where(
         IS_LIVE,
@@ -61,6 +69,7 @@ _PUT_SINCE = Statement(
         vectors.c.mark > bindparam("since"),
     )
     .order_by(vectors.c.mark)
+    .limit(TOLD_AT_ONCE)
 )
 _again = vectors.alias()
 _GONE_SINCE = Statement(
@@ -126,11 +135,12 @@ class SqliteVectors:
         """`since` 0 is the beginning. Ids whose vectors came back are in the rows only."""
 
         def unit(connection: Connection) -> tuple[int, list[Row], list[Row]]:
-            return (
-                counters.value(connection, counters.VECTOR_MARK),
-                _PUT_SINCE.all(connection, model=model_key, since=since),
-                _GONE_SINCE.all(connection, model=model_key, since=since) if since else [],
-            )
+            mark = counters.value(connection, counters.VECTOR_MARK)
+            if mark == since:  # before nearly every search
+                return mark, [], []
+            put = _PUT_SINCE.all(connection, model=model_key, since=since)
+            gone = _GONE_SINCE.all(connection, model=model_key, since=since) if since else []
+            return put[-1][5] if len(put) == TOLD_AT_ONCE else mark, put, gone
 
         mark, put, gone = await self._database.read(unit)
         return mark, [_vectors_of(row) for row in put], [row[0] for row in gone]
