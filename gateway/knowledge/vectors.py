@@ -2,21 +2,46 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gateway.core.calibration import Calibration
 from gateway.interfaces import PassageVectors, Vector, VectorStore
-from gateway.knowledge.vector_blocks import Block, Nearest, scan
+from gateway.knowledge.vector_blocks import Block, Nearest
+from gateway.knowledge.vector_scan import Wanted, scan_together
+
+AT_ONCE_BELOW = 3_000  # rows; a scan so short costs less than the way to a thread and back
+TOGETHER = 16  # questions in one pass over the codes
+
+
+class _Home(NamedTuple):
+    """Where vectors live: vectors of another length never stand in the same block."""
+
+    collection_id: str
+    dimension: int
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A question on its way into a scan, and then its result."""
+
+    homes: tuple[_Home, ...]
+    query: Vector
+    limit: int
+    also: Collection[int]
+    found: Nearest | None = None
 
 
 class VectorIndex:
-    """Exact search over one model's vectors; one block a collection, so a scope is slices.
+    """Search over one model's vectors; one block a collection, so a scope is slices.
 
     Vectors are centred on the mean of their language when they are put in (measured: without
     it a mixed index ranks every passage of the question's own language first). Follows
-    `VectorStore.changes` before each search; arithmetic runs in worker threads.
+    `VectorStore.changes` before each search. Scans run in a worker thread, one at a time;
+    questions that arrive meanwhile are taken together into the next.
     """
 
     def __init__(
@@ -26,10 +51,17 @@ class VectorIndex:
         self._store = store
         self._question_means = _means(calibration.question_means if calibration else {})
         self._passage_means = _means(calibration.passage_means if calibration else {})
-        self._blocks: dict[str, Block] = {}
-        self._homes: dict[int, str] = {}  # passage id -> collection id
+        self._blocks: dict[_Home, Block] = {}
+        self._homes: dict[int, _Home] = {}  # by passage id
         self._mark = 0
-        self._lock = asyncio.Lock()
+        self._following = asyncio.Lock()
+        self._scanning = asyncio.Lock()
+        self._waiting: list[_Waiting] = []
+
+    @property
+    def bytes(self) -> int:
+        """Of the arrays of all blocks."""
+        return sum(block.bytes for block in self._blocks.values())
 
     async def nearest(
         self,
@@ -44,39 +76,90 @@ class VectorIndex:
         """
         await self.refresh()
         vector, script = question
-        views = [self._blocks[name].view for name in sorted(collections) if name in self._blocks]
         query = _centred(vector, self._question_means.get(script))
-        return await asyncio.to_thread(scan, views, query, limit, also)
+        homes = (_Home(name, len(vector)) for name in sorted(collections))
+        known = tuple(home for home in homes if home in self._blocks)
+        waiting = _Waiting(known, query, limit, also)
+        views = [self._blocks[home].view for home in known]
+        if sum(len(view.rows) for view in views) < AT_ONCE_BELOW:
+            return scan_together(views, [self._wanted(waiting)])[0]
+        return await self._in_turn(waiting)
+
+    async def _in_turn(self, mine: _Waiting) -> Nearest:
+        self._waiting.append(mine)
+        try:
+            async with self._scanning:
+                while mine.found is None:  # or another took it along
+                    await self._scan_waiting(mine)
+        finally:
+            self._waiting.remove(mine)
+        return mine.found
+
+    async def _scan_waiting(self, mine: _Waiting) -> None:
+        """One pass for a question and those that wait with the same scope."""
+        alike = [each for each in self._waiting if each.found is None and each.homes == mine.homes]
+        taken = [mine, *(each for each in alike if each is not mine)][:TOGETHER]
+        views = [self._blocks[home].view for home in mine.homes]
+        wanted = [self._wanted(each) for each in taken]
+        found = await asyncio.to_thread(scan_together, views, wanted)
+        for each, nearest in zip(taken, found, strict=True):
+            each.found = nearest
+
+    def _wanted(self, waiting: _Waiting) -> Wanted:
+        by_home: dict[_Home | None, list[int]] = defaultdict(list)
+        for passage_id in waiting.also:
+            by_home[self._homes.get(passage_id)].append(passage_id)
+        also = [by_home.get(home, []) for home in waiting.homes]
+        return Wanted(waiting.query, waiting.limit, also)
 
     async def refresh(self) -> None:
         """Take over what changed in the store; deleted passages are wiped from memory."""
-        async with self._lock:
-            mark, put, gone = await self._store.changes(self.model_key, self._mark)
-            if put or gone:
-                await asyncio.to_thread(self._apply, put, gone)
-            self._mark = mark
+        async with self._following:
+            while True:
+                mark, put, gone = await self._store.changes(self.model_key, self._mark)
+                if put or gone:
+                    await asyncio.to_thread(self._apply, put, gone)
+                self._mark = mark
+                if not put:  # the store tells of many in parts
+                    break
 
     def _apply(self, put: Sequence[PassageVectors], gone: Sequence[int]) -> None:
-        touched = set()
-        for passage_id in gone:
-            home = self._homes.pop(passage_id, None)
-            if home is not None:
-                self._blocks[home].remove(passage_id)
-                touched.add(home)
-        for name, batch in self._by_collection(put).items():
-            dimension = next(iter(batch.values())).shape[1]
-            self._blocks.setdefault(name, Block(dimension)).extend(batch)
-            self._homes.update(dict.fromkeys(batch, name))
-            touched.add(name)
-        for name in touched:
-            self._blocks[name] = self._blocks[name].compacted()
+        touched: set[_Home | None] = {self._forget(passage_id) for passage_id in gone}
+        batches: dict[_Home, list[PassageVectors]] = defaultdict(list)
+        for row in {row.passage_id: row for row in put}.values():
+            home = _Home(row.collection_id, row.vectors.shape[1])
+            if self._homes.get(row.passage_id, home) != home:
+                touched.add(self._forget(row.passage_id))
+            batches[home].append(row)
+        for home, rows in batches.items():
+            block = self._blocks.setdefault(home, Block(home.dimension))
+            block.extend(self._centred_all(rows))
+            self._homes.update((row.passage_id, home) for row in rows)
+            touched.add(home)
+        for each in touched:
+            if each is not None:
+                self._blocks[each] = self._blocks[each].compacted()
 
-    def _by_collection(self, rows: Iterable[PassageVectors]) -> dict[str, dict[int, Vector]]:
-        batches: dict[str, dict[int, Vector]] = defaultdict(dict)
+    def _forget(self, passage_id: int) -> _Home | None:
+        home = self._homes.pop(passage_id, None)
+        if home is not None:
+            self._blocks[home].remove(passage_id)
+        return home
+
+    def _centred_all(self, rows: Sequence[PassageVectors]) -> dict[int, Vector]:
+        by_script: dict[str, list[PassageVectors]] = defaultdict(list)
         for row in rows:
-            mean = self._passage_means.get(row.script)
-            batches[row.collection_id][row.passage_id] = _centred(row.vectors, mean)
-        return batches
+            by_script[row.script].append(row)
+        batch: dict[int, Vector] = {}
+        for script, some in by_script.items():
+            matrix = np.concatenate([row.vectors for row in some])
+            moved = _centred(matrix, self._passage_means.get(script))
+            ends = np.cumsum([len(row.vectors) for row in some])[:-1]
+            batch.update(
+                (row.passage_id, part)
+                for row, part in zip(some, np.split(moved, ends), strict=True)
+            )
+        return batch
 
 
 def _means(by_script: Mapping[str, Sequence[float]]) -> dict[str, Vector]:

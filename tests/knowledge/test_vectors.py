@@ -1,12 +1,17 @@
 """Blocks of vectors: exact against the plain sum, whatever comes and goes."""
 
+import asyncio
+from collections.abc import Mapping
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.core.calibration import Calibration, Logistic
 from gateway.interfaces import PassageVectors, Vector
-from gateway.knowledge.vector_blocks import FIRST_CAPACITY, Block, scan
+from gateway.knowledge.vector_blocks import FIRST_CAPACITY, Block, Nearest
+from gateway.knowledge.vector_scan import PLAIN_BELOW, SCREENED_FROM, Wanted, scan, scan_together
 from gateway.knowledge.vectors import VectorIndex
 from tests.fakes.knowledge import FakeLibrary
 
@@ -42,7 +47,7 @@ def test_a_block_is_the_plain_sum_of_what_is_in_it(
         assert len(block) == len(plain)
     query = unit(DIMENSION, seed=1)
     best = sorted(((float((v @ query).max()), -k) for k, v in plain.items()), reverse=True)
-    nearest = scan([block.view], query, limit, also=[1, 99])
+    nearest = scan([block.view], query, limit, also=[[1, 99]])
     assert [found for found, _ in nearest.ranked] == [-k for _, k in best[:limit]]
     np.testing.assert_allclose([s for _, s in nearest.ranked], [s for s, _ in best[:limit]], 1e-4)
     assert set(nearest.cosines) == {1} & plain.keys()
@@ -52,9 +57,11 @@ def test_what_is_removed_is_wiped_from_memory() -> None:
     block = Block(DIMENSION)
     block.extend({1: unit(2, DIMENSION, seed=1), 2: unit(1, DIMENSION, seed=2)})
     shown = block.view
+    kinds = shown.rows, shown.codes, shown.steps, shown.signs
+    assert all(each[:2].any() and each[2].any() for each in kinds)
     block.remove(1)
-    assert not shown.rows[:2].any()
-    assert shown.rows[2].any()
+    assert not any(each[:2].any() for each in kinds)
+    assert all(each[2].any() for each in kinds)
 
 
 def test_growing_keeps_earlier_views_whole() -> None:
@@ -74,6 +81,99 @@ def test_ties_at_the_border_go_to_the_smaller_id() -> None:
     blocks[1].extend({7: same, 2: same})
     nearest = scan([block.view for block in blocks], same[0], 3)
     assert [found for found, _ in nearest.ranked] == [2, 4, 7]
+
+
+def plain(rows: Mapping[int, Vector], query: Vector, limit: int) -> list[tuple[int, float]]:
+    """Every passage compared, in float32 added up row by row: what a scan must equal."""
+    ids = np.array(list(rows), np.int64)
+    scores = np.array([np.einsum("ij,j->i", each, query).max() for each in rows.values()])
+    order = np.lexsort((ids, -scores))[:limit]
+    return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def clustered(count: int, dimension: int, seed: int) -> Vector:
+    """Rows as embeddings lie: in clumps, some of them the very same."""
+    chance = np.random.default_rng(seed)
+    centres = chance.normal(size=(40, dimension))
+    rows = centres[chance.integers(0, 40, count)] + 0.7 * chance.normal(size=(count, dimension))
+    again = chance.integers(0, count, (2, count // 8))
+    rows[again[0]] = rows[again[1]]
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.sampled_from([3, 200, PLAIN_BELOW // 2, PLAIN_BELOW, 2_000]),
+    collections=st.integers(1, 5),
+    pieces=st.integers(1, 6),
+    limit=st.sampled_from([1, 7, 50]),
+    dimension=st.sampled_from([1, 12, 64]),
+)
+def test_a_scan_equals_brute_force_with_ties_pieces_and_gaps(
+    seed: int, count: int, collections: int, pieces: int, limit: int, dimension: int
+) -> None:
+    matrix = clustered(count, dimension, seed)
+    rows = {at: matrix[at : at + pieces] for at in range(0, count, pieces)}
+    blocks = [Block(dimension) for _ in range(collections)]
+    for at, vectors in rows.items():
+        blocks[at % collections].extend({at: vectors})
+    for at in list(rows)[::5]:
+        assert blocks[at % collections].remove(at)
+        del rows[at]
+    query = clustered(9, dimension, seed + 1)[0]
+    found = scan([block.view for block in blocks], query, limit)
+    assert list(found.ranked) == plain(rows, query, limit)
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[Mapping[int, Vector], Block]:
+    matrix = clustered(SCREENED_FROM + 3_000, 96, 3)
+    rows = {at: matrix[at : at + 3] for at in range(0, len(matrix), 3)}
+    block = Block(96)
+    block.extend(rows)
+    for at in list(rows)[::7]:
+        block.remove(at)
+        del rows[at]
+    return rows, block
+
+
+@pytest.mark.parametrize("is_near", [True, False], ids=["near something", "near nothing"])
+def test_a_screened_scan_misses_nothing(
+    large: tuple[Mapping[int, Vector], Block], is_near: bool
+) -> None:
+    rows, block = large
+    queries = clustered(9, 96, 3 if is_near else 4)[:2]
+    wanted = [Wanted(query, 50) for query in queries]
+    together = scan_together([block.view], wanted)
+    for query, found in zip(queries, together, strict=True):
+        assert list(found.ranked) == plain(rows, query, 50)
+        assert scan([block.view], query, 50) == scan([block.view], query, 50, exact=True) == found
+
+
+def test_what_goes_during_a_scan_is_not_found_with_its_old_score() -> None:
+    block = Block(DIMENSION)
+    block.extend({k: unit(1, DIMENSION, seed=k) for k in range(PLAIN_BELOW + 9)})
+    view = block.view
+    best = scan([view], view.rows[5], 1).ranked[0][0]
+    assert best == 5
+    block.remove(5)  # after the view was taken, as from another thread
+    assert 5 not in dict(scan([view], unit(DIMENSION, seed=5), 9, also=[[5]]).ranked)
+    assert scan([view], unit(DIMENSION, seed=5), 9, also=[[5]]).cosines == {}
+
+
+def test_compaction_keeps_what_lives() -> None:
+    block = Block(DIMENSION)
+    rows = {k: unit(1 + k % 3, DIMENSION, seed=k) for k in range(60)}
+    block.extend(rows)
+    for k in range(0, 60, 2):
+        block.remove(k)
+        del rows[k]
+    smaller = block.compacted()
+    assert smaller is not block
+    assert len(smaller.view.ids) == 30
+    query = unit(DIMENSION, seed=99)
+    assert list(scan([smaller.view], query, 9).ranked) == plain(rows, query, 9)
 
 
 async def test_the_index_follows_the_store_and_keeps_to_the_collections() -> None:
@@ -122,3 +222,41 @@ async def test_vectors_are_centred_on_their_language() -> None:
     plain, centred = VectorIndex(library, "m"), VectorIndex(library, "m", centring)
     assert (await plain.nearest(["faq"], (question, "zh"), 1)).ranked[0][0] == 1
     assert (await centred.nearest(["faq"], (question, "zh"), 1)).ranked[0][0] == 2
+
+
+async def test_vectors_of_another_length_are_never_compared() -> None:
+    library = FakeLibrary()
+    for k in (1, 2):
+        library.add(k, "x")
+    index = VectorIndex(library, "m")
+    await library.put("m", [PassageVectors(k, "faq", "en", unit(1, 8, seed=k)) for k in (1, 2)])
+    assert len((await index.nearest(["faq"], (unit(8, seed=1), "en"), 9)).ranked) == 2
+    await library.put("m", [PassageVectors(2, "faq", "en", unit(1, 12, seed=2))])  # made anew
+    short = await index.nearest(["faq"], (unit(8, seed=1), "en"), 9)
+    long = await index.nearest(["faq"], (unit(12, seed=2), "en"), 9)
+    assert [[found for found, _ in each.ranked] for each in (short, long)] == [[1], [2]]
+
+
+async def test_questions_that_arrive_together_get_each_their_own(
+    large: tuple[Mapping[int, Vector], Block],
+) -> None:
+    library = FakeLibrary()
+    matrix = clustered(8_000, DIMENSION, 5)
+    for k in range(len(matrix)):
+        library.add(k, "x", collection="even" if k % 2 == 0 else "odd")
+    rows = [
+        PassageVectors(k, library.passages[k].collection_id, "en", matrix[k : k + 1])
+        for k in range(len(matrix))
+    ]
+    await library.put("m", rows)
+    index = VectorIndex(library, "m")
+
+    async def near(at: int, *names: str) -> Nearest:
+        return await index.nearest(names, (matrix[at], "en"), 5, [at, 3])
+
+    asked = [(at, names) for at in range(12) for names in (("even",), ("even", "odd"))]
+    alone = [await near(at, *names) for at, names in asked]
+    first = asyncio.ensure_future(near(0, "even"))
+    await asyncio.sleep(0)
+    first.cancel()  # whoever gives up holds up nobody
+    assert await asyncio.gather(*(near(at, *names) for at, names in asked)) == alone
