@@ -36,12 +36,14 @@ class PageReader:
         """Load the models and, by using them, all that would be opened later."""
         Image.init()
         self._engine = Engine()
-        for data in _samples():
-            for page in (1, 2):
-                try:
-                    self(data, "", ReadOptions(page=page))
-                except ExtractionError:
-                    continue  # the broken ones
+        *pictures, pdf = _samples()
+        for data in pictures:
+            try:
+                ocr_pictures.picture(data, *ocr_pictures.kind_and_frames(data)[1:])
+            except ExtractionError:
+                continue  # the broken ones
+        for data in (pictures[0], pdf):
+            self(data, "", ReadOptions(page=1))
 
     def __call__(self, data: bytes, _name: str, options: ReadOptions) -> Document:
         """A page that is not there is one without text. ExtractionError with a code of A9."""

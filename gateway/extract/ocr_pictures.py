@@ -12,7 +12,7 @@ from gateway.extract.reading import refuse
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 MAX_PIXELS = 80_000_000  # A3 at 600 dpi
-MAX_FRAMES = 2_000
+MAX_FRAMES = 1_000
 TALL = 2.5  # times as long as wide: a screenshot of a long page, which stays as long as it is
 TALL_PIXELS = 16_000_000
 _DEEP = ("I", "F")  # the first letter of modes with more than 8 bits
