@@ -16,7 +16,8 @@ from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_channels import build_providers, read_channels
-from gateway.app_library import Shelves, build_encoder, open_shelves, working
+from gateway.app_library import Shelves, open_shelves, working
+from gateway.app_models import build_encoders, build_models
 from gateway.app_operations import Operations, Seams, build_operations, linking_of
 from gateway.app_proposals import build_proposals, command_handlers
 from gateway.app_reload import ConfigFile, ConfigWatcher
@@ -43,6 +44,7 @@ from gateway.knowledge.proposals import Proposals
 from gateway.knowledge.sharing import ChannelAccounts
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.llm.registry import ModelRegistry
+from gateway.operations.embedding import ModelDesk
 from gateway.operations.registry import Registry
 from gateway.outbox import OutboxSender
 from gateway.retraction import Retraction
@@ -128,6 +130,7 @@ class App:
         yield self.shelves.warm_up()
         yield self._keep_up()
         yield self.changes.run()
+        yield self.operations.models.run()
         yield LoopLag(self.meter, self.clock).run()
         yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
 
@@ -180,19 +183,19 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
     for warning in knowledge.warnings:
         log.warning("setting ignored or clamped", setting=warning)
     clock, ids, meter = SystemClock(), Uuid7Ids(), PrometheusMeter()
-    encoder = build_encoder(knowledge.embedding, home / "models" / "embedding", clock)
+    encoder, former = build_encoders(knowledge.embedding, home, clock)
     async with AsyncExitStack() as opened:
-        shelves = await opened.enter_async_context(
-            open_shelves(home, knowledge.limits, encoder, clock, ids)
-        )
+        opening = open_shelves(home, knowledge.limits, encoder, clock, ids, former=former)
+        shelves = await opened.enter_async_context(opening)
         models = ModelRegistry(build_providers(config, is_strict=serves), meter)
         opened.push_async_callback(models.close)
         web_chat = WebChatChannel()
         channels = ChannelSet([web_chat], read_channels(config, file.run) if serves else {})
         opened.push_async_callback(channels.close)
         await opened.enter_async_context(working(shelves))
-        watcher = ConfigWatcher(file, channels, models)
-        parts = home, config.gateway, knowledge, shelves, models, channels, web_chat, watcher
+        desk, follow = build_models(home, knowledge.embedding, shelves, file, clock)
+        watcher = ConfigWatcher(file, channels, models, follow=follow)
+        parts = home, config.gateway, knowledge, shelves, models, desk, channels, web_chat, watcher
         known = channels if serves else _named(config)
         yield _assemble(_Opened(*parts, meter, lambda: tuple(known)), clock, ids)
 
@@ -211,6 +214,7 @@ class _Opened:
     knowledge: KnowledgeConfig
     shelves: Shelves
     models: ModelRegistry
+    models_desk: ModelDesk
     channels: ChannelSet
     web_chat: WebChatChannel
     watcher: ConfigWatcher
@@ -290,6 +294,7 @@ def _seams(
         parts.ids,
         parts.channels,
         opened.models,
+        opened.models_desk,
         sender.wake,
         opened.channel_accounts,
     )

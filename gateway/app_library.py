@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateway.core.limits import KnowledgeLimits
@@ -21,7 +21,8 @@ from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
 from models.calibration import find_calibration
-from models.catalogue import MODELS
+from models.catalogue import MODELS, model_of
+from models.switching import EncoderSwitch, Former
 from models.worker_client import LocalEncoder
 
 
@@ -54,7 +55,8 @@ class Shelves:
     """The library's working parts."""
 
     store: Store
-    encoder: Encoder
+    encoder: Encoder  # for questions
+    switch: EncoderSwitch
     extractor: ExtractionSupervisor
     ingestion: Ingestion
     library: Library
@@ -63,8 +65,8 @@ class Shelves:
 
     async def warm_up(self) -> None:
         """Load the model, so that the first question does not wait for it."""
-        if isinstance(self.encoder, LocalEncoder):
-            await self.encoder.prewarm()
+        if isinstance(self.switch.wanted, LocalEncoder) and not self.switch.is_switching:
+            await self.switch.wanted.prewarm()
 
 
 def build_encoder(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -> Encoder:
@@ -83,14 +85,70 @@ def build_encoder(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -
     )
 
 
+def former_encoders(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -> Former:
+    """Opens the local model of a key, to go on with vectors that are there already."""
+
+    def find(key: str) -> Encoder | None:
+        model = model_of(key)
+        if model is None:
+            return None
+        wanted = replace(settings, provider="local", local_model=model.name)
+        encoder = build_encoder(wanted, models_dir, clock)
+        return encoder if encoder.model_key == key else None  # else: another build of it
+
+    return find
+
+
+def _no_former(_key: str) -> None:
+    return None
+
+
+@asynccontextmanager
+async def _switching(
+    encoder: Encoder, former: Former, store: Store
+) -> AsyncIterator[EncoderSwitch]:
+    switch = EncoderSwitch(encoder, former, store.coverage, store.vectors)
+    try:
+        await switch.begin()
+        yield switch
+    finally:
+        await switch.close()
+
+
+def _library(
+    store: Store,
+    ingestion: Ingestion,
+    gate: UploadGate,
+    limits: KnowledgeLimits,
+    clock: Clock,
+    ids: Ids,
+) -> Library:
+    return Library(
+        sources=store.sources,
+        blobs=store.blobs,
+        jobs=store.jobs,
+        clock=clock,
+        ids=ids,
+        limits=limits,
+        gate=gate,
+        wake=ingestion.wake,
+    )
+
+
 @asynccontextmanager
 async def open_shelves(
-    home: Path, limits: KnowledgeLimits, encoder: Encoder, clock: Clock, ids: Ids
+    home: Path,
+    limits: KnowledgeLimits,
+    encoder: Encoder,
+    clock: Clock,
+    ids: Ids,
+    *,
+    former: Former = _no_former,
 ) -> AsyncIterator[Shelves]:
     """Open the store of a home and what reads, indexes and searches it."""
     async with AsyncExitStack() as opened:
         store = await opened.enter_async_context(open_store(home, clock, ids))
-        opened.push_async_callback(encoder.close)
+        switch = await opened.enter_async_context(_switching(encoder, former, store))
         extractor = ExtractionSupervisor(limits)
         opened.push_async_callback(extractor.close)
         gate = UploadGate()
@@ -101,7 +159,8 @@ async def open_shelves(
             vectors=store.vectors,
             blobs=store.blobs,
             extractor=extractor,
-            encoder=encoder,
+            encoder=switch.passages,
+            embedded=switch.advance,
             upkeep=store.maintenance,
             clock=clock,
             ids=ids,
@@ -109,21 +168,13 @@ async def open_shelves(
             gate=gate,
             fetch=GuardedFetch(has_plain_http=True).open,
         )
-        library = Library(
-            sources=store.sources,
-            blobs=store.blobs,
-            jobs=store.jobs,
-            clock=clock,
-            ids=ids,
-            limits=limits,
-            gate=gate,
-            wake=ingestion.wake,
-        )
+        library = _library(store, ingestion, gate, limits, clock, ids)
         search = Search(
-            store.passages, store.vectors, encoder, store.audit, clock, find_calibration
+            store.passages, store.vectors, switch.questions, store.audit, clock, find_calibration
         )
         proposed = ProposalFolder(home / "knowledge" / "proposals")
-        yield Shelves(store, encoder, extractor, ingestion, library, search, proposed)
+        parts = extractor, ingestion, library, search, proposed
+        yield Shelves(store, switch.questions, switch, *parts)
 
 
 @asynccontextmanager

@@ -26,6 +26,7 @@ from gateway.operations import (
     auth,
     chat,
     dispatching,
+    embedding,
     explaining,
     forgetting,
     insight,
@@ -62,6 +63,7 @@ class Seams:
     ids: Ids
     channels: Mapping[tuple[str, str], Channel]
     models: ModelRegistry
+    models_desk: embedding.ModelDesk  # of embedding
     wake: Callable[[], None]  # something is due in the outbox
     channel_accounts: ChannelAccounts  # those of config.toml, running or not
 
@@ -75,6 +77,7 @@ class Operations:
     chat: chat.Chat
     visitors: VisitorDesk
     own_documents: OwnDocuments
+    models: embedding.ModelDesk
 
 
 def build_operations(seams: Seams) -> Operations:
@@ -106,11 +109,12 @@ def build_operations(seams: Seams) -> Operations:
         *ask.operations(ask.Asking(store.agents, seams.files, seams.answer)),
         *_of_turns(seams, desk),
         *chat.operations(talking),
-        *insight.operations(looking, store.outbox, seams.limits, seams.shelves.encoder),
+        *insight.operations(looking, store.outbox, seams.limits),
+        *embedding.operations(seams.models_desk),
         *watching.operations(_watching(seams)),
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns, is_open=seams.is_open)
-    return Operations(Registry(rows), desk, talking, visitors, own)
+    return Operations(Registry(rows), desk, talking, visitors, own, seams.models_desk)
 
 
 def _keeping(seams: Seams, desk: Desk) -> library.Keeping:

@@ -1,8 +1,8 @@
-"""Takes changes of config.toml over while we run: channels and language models, nothing else."""
+"""Takes changes of config.toml over while we run: channels, language models, embedding."""
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ class ConfigFile:
         self._seen = (*self._seen[:1], *self.signature()[1:])
         return config
 
+    def peek(self) -> Config:
+        """What it says now; the watcher still finds it new. ConfigError."""
+        return load(self._path)
+
     def signature(self) -> Signature:
         """Of each file its name, time, size and inode; zeros for one that is not there."""
         return tuple(_stat(path) for path in (self._path, *self._secrets))
@@ -69,7 +73,10 @@ class ConfigWatcher:
         models: ModelRegistry,
         *,
         poll_s: float = POLL_S,
+        follow: Callable[[Config], Awaitable[None]] | None = None,
     ) -> None:
+        """`follow` is told of every file that was accepted."""
+        self._follow = follow
         self._file = file
         self._poll_s = poll_s
         self._channels = channels
@@ -98,13 +105,15 @@ class ConfigWatcher:
 
     async def _reload(self) -> None:
         try:
-            wanted, providers = await asyncio.to_thread(self._read)
+            config, wanted, providers = await asyncio.to_thread(self._read)
             await self._channels.replace(wanted)
         except ConfigError as error:
             self.state, self.reason = REJECTED, str(error)
             log.error("config rejected", reason=str(error))  # noqa: TRY400 - names the key
             return
         await self._models.replace(providers)
+        if self._follow is not None:
+            await self._follow(config)
         self.state, self.reason = ACCEPTED, ""
         log.info("config taken over", channels=len(wanted), providers=len(providers))
 
@@ -112,7 +121,8 @@ class ConfigWatcher:
         config = self._file.read()
         if not self._file.is_there:
             raise ConfigError("config.toml is gone", path="config.toml", reason="is gone")
-        return read_channels(config, self._file.run), build_providers(config, is_strict=True)
+        channels = read_channels(config, self._file.run)
+        return config, channels, build_providers(config, is_strict=True)
 
 
 def _stat(path: Path) -> tuple[str, int, int, int]:

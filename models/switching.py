@@ -41,11 +41,15 @@ class EncoderView:
 class EncoderSwitch:
     """Holds the encoder that is wanted and the one whose vectors are whole."""
 
-    def __init__(self, wanted: Encoder, former: Former) -> None:
-        """`former` gives the encoder of a model key, or None; it holds nothing before its first use."""
+    def __init__(
+        self, wanted: Encoder, former: Former, coverage: VectorCoverage, vectors: VectorStore
+    ) -> None:
+        """`former` gives the encoder of a model key, or None; unused it holds nothing."""
         self._wanted = wanted
         self._serving = wanted
         self._former = former
+        self._coverage = coverage
+        self._vectors = vectors
         self._changing = asyncio.Lock()
         self.passages = EncoderView(lambda: self._wanted)
         self.questions = EncoderView(lambda: self._serving)
@@ -60,23 +64,21 @@ class EncoderSwitch:
         """Whether questions still go to the former one."""
         return self._serving is not self._wanted
 
-    async def begin(self, coverage: VectorCoverage, vectors: VectorStore) -> None:
+    async def begin(self) -> None:
         """After a start: take up a change of models that had not come to its end."""
         async with self._changing:
-            wanted, rows = self._wanted.model_key, await coverage.rows()
+            wanted, rows = self._wanted.model_key, await self._coverage.rows()
             keys = [key for key in rows if _may_serve(key) and wanted not in {key, NONE}]
             for key in sorted(keys, key=lambda key: -rows[key]):
-                if await coverage.covers(wanted, key):
+                if await self._coverage.covers(wanted, key):
                     continue
                 found = self._former(key)
                 if found is not None and await found.unavailable() is None:
                     self._serving = found
                     break
-        await self.advance(coverage, vectors)
+        await self.advance()
 
-    async def select(
-        self, encoder: Encoder, coverage: VectorCoverage, vectors: VectorStore
-    ) -> None:
+    async def select(self, encoder: Encoder) -> None:
         """Want another one. What left the machine serves no more, at once."""
         async with self._changing:
             left = {self._wanted, self._serving}
@@ -87,22 +89,22 @@ class EncoderSwitch:
             self._wanted = encoder
             for other in left - {self._wanted, self._serving}:
                 await other.close()
-        await self.advance(coverage, vectors)
+        await self.advance()
 
-    async def advance(self, coverage: VectorCoverage, vectors: VectorStore) -> None:
+    async def advance(self) -> None:
         """Let the wanted one serve when its vectors are whole; the others' go then."""
         async with self._changing:
             former, key = self._serving, self._wanted.model_key
-            if not self.is_switching or not await coverage.covers(key, former.model_key):
+            if not self.is_switching or not await self._coverage.covers(key, former.model_key):
                 return
             if await self._wanted.unavailable() is not None:
                 return
             self._serving = self._wanted
             log.info("embedding_model_switched", model=key, former=former.model_key)
             await former.close()
-            for other in await coverage.rows():
+            for other in await self._coverage.rows():
                 if other != key:
-                    await vectors.remove_model(other)
+                    await self._vectors.remove_model(other)
 
     async def close(self) -> None:
         for encoder in {self._wanted, self._serving}:

@@ -1,6 +1,6 @@
 """The job `embed`: the vectors a source lacks, batch by batch, while its words are searchable."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -27,6 +27,10 @@ BATCHES_A_TURN = 8  # of one source, before other sources have theirs
 LOOKED_AT = 2_000  # passages without vectors
 
 
+async def nothing_follows() -> None:
+    """Nobody waits for vectors to be whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedJob:
     """Vectors of one source, or (key "") the search for sources that lack some."""
@@ -38,6 +42,7 @@ class EmbedJob:
     clock: Clock
     limits: KnowledgeLimits
     progress: Progress
+    embedded: Callable[[], Awaitable[None]] = nothing_follows  # after a source's last vectors
 
     async def run(self, job: Job) -> None:
         """Repeatable: vectors that are stored are not made again."""
@@ -64,14 +69,19 @@ class EmbedJob:
             source.id, SourceState.EMBEDDING, error_code=source.error_code
         ):
             return
+        model_key = self.encoder.model_key
         try:
             is_done = await self._embed_some(source)
         except ModelError as error:
+            if self.encoder.model_key != model_key:  # another model was chosen: no failure
+                await self.jobs.put("embed", source.id, self.clock.now())
+                return
             log.warning("embedding_failed", source=source.id, code=error.code)
             await self._later(source, RETRY)
             return
         if is_done:
             await self._settle(source, StatusDetail.HYBRID)
+            await self.embedded()
         else:  # a long document lets those that wait go first
             await self.jobs.put("embed", source.id, self.clock.now())
 

@@ -21,7 +21,7 @@ from gateway.interfaces import (
     Sources,
     VectorStore,
 )
-from gateway.knowledge.embed_job import EVERY, EmbedJob
+from gateway.knowledge.embed_job import EVERY, EmbedJob, nothing_follows
 from gateway.knowledge.ingest_job import IngestJob
 from gateway.knowledge.pages import Fetch
 from gateway.knowledge.progress import Progress
@@ -62,8 +62,11 @@ class Ingestion:
         limits: KnowledgeLimits,
         gate: UploadGate,
         fetch: Fetch,
+        embedded: Callable[[], Awaitable[None]] = nothing_follows,
     ) -> None:
-        """`fetch` is GuardedFetch.open: for pages of the web, asked when their job runs."""
+        """`fetch` is GuardedFetch.open: for pages of the web, asked when their job runs.
+        `embedded` is told each time a source has all its vectors.
+        """
         self.progress = Progress()
         self._jobs = jobs
         self._sources = sources
@@ -74,7 +77,7 @@ class Ingestion:
         ingest = IngestJob(
             sources, index, jobs, blobs, extractor, clock, ids, limits, gate, fetch, self.progress
         )
-        embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress)
+        embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress, embedded)
         chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate)
         self._handlers: Mapping[str, Handler] = {
             "ingest": ingest.run,

@@ -1,4 +1,4 @@
-"""`scope.explain`, `outbox.list`, `knowledge.limits`, `knowledge.embedding.status`: looking in."""
+"""`scope.explain`, `outbox.list`, `knowledge.limits`: looking in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gateway.core.access import Account, AgentSide, Audience, AudienceKind
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.messages import Conversation, InboundMessage, Sender
 from gateway.errors import InvalidRequestError, NotFoundError
-from gateway.interfaces import Accounts, AgentFiles, Clock, Collections, Encoder, Outbox
+from gateway.interfaces import Accounts, AgentFiles, Clock, Collections, Outbox
 from gateway.operations.auth import Nothing
 from gateway.operations.table import Caller, Operation, Permission
 
@@ -55,14 +55,6 @@ class OutboxRequest:
 
     states: list[str]
     limit: int = 100
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingStatus:
-    """Whether vectors can be used, and why not."""
-
-    model: str
-    unavailable: str | None
 
 
 class Insight:
@@ -143,9 +135,7 @@ class Insight:
         return account
 
 
-def operations(
-    insight: Insight, outbox: Outbox, limits: KnowledgeLimits, encoder: Encoder
-) -> tuple[Operation, ...]:
+def operations(insight: Insight, outbox: Outbox, limits: KnowledgeLimits) -> tuple[Operation, ...]:
     """The rows of looking in."""
 
     async def listed(_caller: Caller, request: OutboxRequest) -> Sequence[Any]:
@@ -155,15 +145,11 @@ def operations(
     async def limits_of(_caller: Caller, _request: Nothing) -> KnowledgeLimits:
         return limits
 
-    async def embedding(_caller: Caller, _request: Nothing) -> EmbeddingStatus:
-        return EmbeddingStatus(encoder.model_key, await encoder.unavailable())
-
     signed_in, admin = Permission.SIGNED_IN, Permission.ADMIN
     rows = (
         ("scope.explain", "Tell what a turn may read, and why.", admin, ExplainRequest),
         ("outbox.list", "List replies that were not surely delivered.", admin, OutboxRequest),
         ("knowledge.limits", "Tell the limits of uploads.", signed_in, Nothing),
-        ("knowledge.embedding.status", "Tell whether meaning is searched.", signed_in, Nothing),
     )
-    runs: tuple[Any, ...] = (insight.explain, listed, limits_of, embedding)
+    runs: tuple[Any, ...] = (insight.explain, listed, limits_of)
     return tuple(Operation(*row, run) for row, run in zip(rows, runs, strict=True))

@@ -1,0 +1,73 @@
+"""Puts together what keeps and chooses the embedding models."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from gateway import knowledge_config
+from gateway.app_library import Shelves, build_encoder, former_encoders
+from gateway.app_reload import ConfigFile
+from gateway.config import Config
+from gateway.interfaces import Clock, Encoder
+from gateway.knowledge_config import EmbeddingSettings
+from gateway.operations.embedding import EmbeddingSeams, ModelDesk
+from gateway.settings_file import SettingsFile
+from models.bundle import Bundles
+from models.switching import Former
+
+FOLDER = Path("models") / "embedding"  # in a home
+
+
+class EmbeddingChoice:
+    """The settings of `[knowledge.embedding]` that hold; changes are taken over while we run."""
+
+    def __init__(
+        self, settings: EmbeddingSettings, shelves: Shelves, models_dir: Path, clock: Clock
+    ) -> None:
+        self.settings = settings
+        self._shelves = shelves
+        self._models_dir = models_dir
+        self._clock = clock
+
+    async def follow(self, config: Config) -> None:
+        """Want another encoder when the section says something else than before."""
+        settings = knowledge_config.read(config).embedding
+        if settings == self.settings:
+            return
+        self.settings = settings
+        encoder = build_encoder(settings, self._models_dir, self._clock)
+        await self._shelves.switch.select(encoder)
+        await self._shelves.ingestion.backfill()
+
+
+def build_encoders(settings: EmbeddingSettings, home: Path, clock: Clock) -> tuple[Encoder, Former]:
+    """The encoder that the settings want, and how to open one whose vectors are still there."""
+    models_dir = home / FOLDER
+    encoder = build_encoder(settings, models_dir, clock)
+    return encoder, former_encoders(settings, models_dir, clock)
+
+
+def build_models(
+    home: Path,
+    settings: EmbeddingSettings,
+    shelves: Shelves,
+    file: ConfigFile,
+    clock: Clock,
+) -> tuple[ModelDesk, Callable[[Config], Awaitable[None]]]:
+    """What installs, chooses and rebuilds; and what takes a changed config.toml over."""
+    chosen = EmbeddingChoice(settings, shelves, home / FOLDER, clock)
+
+    async def look() -> None:
+        await chosen.follow(file.peek())
+
+    seams = EmbeddingSeams(
+        bundles=Bundles(home / FOLDER),
+        switch=shelves.switch,
+        coverage=shelves.store.coverage,
+        settings=SettingsFile(home / "config.toml"),
+        selected=lambda: chosen.settings.local_model,
+        look=look,
+        backfill=shelves.ingestion.backfill,
+        audit=shelves.store.audit,
+        clock=clock,
+    )
+    return ModelDesk(seams), chosen.follow
