@@ -248,6 +248,8 @@ class Cells:
 
     def _as_text(self, text: str, style: str) -> str:
         found = self._formats[style]
+        if not text or text.isspace():
+            return ""
         if found.is_invisible:
             return self._invisible(text)
         return found.text(text) if found.text else text
@@ -277,7 +279,8 @@ class _Shows(dict[str, Show]):
 
 
 def _boolean(value: str, _style: str) -> str:
-    return "TRUE" if value.strip() in YES else "FALSE"
+    value = value.strip()
+    return "TRUE" if value in YES else "FALSE" if value else ""
 
 
 def _as_written(value: str, _style: str) -> str:

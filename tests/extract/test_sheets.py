@@ -370,6 +370,8 @@ def cell(reference: str, made: tuple[str, str, str, bool], prefix: str) -> str:
     kind, style, value, is_formula = made
     if kind in {"", "n"}:
         value = "".join(each for each in value if each.isdigit())
+    if kind in {"b", "e"}:
+        value = value.strip()  # a result of nothing but blanks is written by nobody
     if kind == "s":
         value = str(len(value) % 3)
     value = value.replace("&", "&#38;").replace("<", "&lt;").replace(">", "&gt;")
@@ -382,7 +384,7 @@ def cell(reference: str, made: tuple[str, str, str, bool], prefix: str) -> str:
     return f"{head}{formula}<{p}v>{value}</{p}v></{p}c>"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(CELL, max_size=4), max_size=6), st.integers(1, 3))
 def test_the_fast_way_reads_what_the_slow_way_reads(
     lines: list[list[tuple[str, str, str, bool] | None]], times: int
