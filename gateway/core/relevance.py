@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from gateway.core.calibration import Logistic
 from gateway.core.common_terms import is_common
@@ -36,6 +37,7 @@ class Evidence:
     passages: int
     texts: Sequence[str]
     vector: Ranked = ()
+    margin: float = 0.0  # of the best passage's score over the second's
 
 
 def idf(passages: int, having: int) -> float:
@@ -49,13 +51,16 @@ def features(evidence: Evidence) -> dict[str, float]:
     `coverage`: the share of the question's terms, rare ones counting more, that one passage
     holds; `sentence_coverage`: that two neighbouring sentences hold; `verbatim`: the longest run
     of the question that stands in a passage; `cosine` of the nearest passage or piece;
-    `cosine_gap`: how far it stands out from the usual one.
+    `cosine_gap`: how far it stands out from the usual one; `margin`: how far the best passage
+    stands out from the second.
     """
-    weights = {term: _weight(term, n, evidence.passages) for term, n in evidence.having.items()}
+    weights = term_weights(evidence.having, evidence.passages)
     folded = [match_text(text) for text in evidence.texts]
+    shares = [coverage(weights, text) for text in folded]
     found = {
-        "coverage": max((_share(weights, text) for text in folded), default=0.0),
-        "sentence_coverage": max((_closest(weights, text) for text in folded), default=0.0),
+        "coverage": max((share.passage for share in shares), default=0.0),
+        "sentence_coverage": max((share.sentences for share in shares), default=0.0),
+        "margin": evidence.margin,
         "verbatim": _verbatim(match_text(evidence.question[:COMPARED_CHARS]), folded),
     }
     if evidence.vector:
@@ -63,6 +68,11 @@ def features(evidence: Evidence) -> dict[str, float]:
         usual = median([*cosines, *[USUAL_COSINE] * (GAP_OVER - len(cosines))])
         found |= {"cosine": cosines[0], "cosine_gap": cosines[0] - usual}
     return found
+
+
+def term_weights(having: Mapping[str, int], passages: int) -> dict[str, float]:
+    """What each term of a question counts, by how many of `passages` have it."""
+    return {term: _weight(term, n, passages) for term, n in having.items()}
 
 
 def _weight(term: str, having: int, passages: int) -> float:
@@ -73,15 +83,23 @@ def _weight(term: str, having: int, passages: int) -> float:
     return math.log(1 + (without + 0.5) / (having + 0.5))
 
 
-def _share(weights: Mapping[str, float], folded: str) -> float:
+class Coverage(NamedTuple):
+    """The weighted shares of a question's terms in a passage, and in two sentences of it."""
+
+    passage: float
+    sentences: float
+
+
+def coverage(weights: Mapping[str, float], folded: str) -> Coverage:
+    """How much of a question a folded passage holds: anywhere, and close together."""
+    total = max(LEAST_WEIGHT, sum(weights.values()))
     held = terms_in(weights, folded)
-    return sum(weights[term] for term in held) / max(LEAST_WEIGHT, sum(weights.values()))
-
-
-def _closest(weights: Mapping[str, float], folded: str) -> float:
-    spans = sentences(folded)
-    starts = [(start, end) for (start, _), (_, end) in pairwise(spans)] or list(spans)
-    return max((_share(weights, folded[start:end]) for start, end in starts), default=0.0)
+    if not held:
+        return Coverage(0.0, 0.0)
+    each = [terms_in(held, folded[start:end]) for start, end in sentences(folded)]
+    pairs = [one | other for one, other in pairwise(each)] or each
+    closest = max(sum(weights[term] for term in sorted(pair)) for pair in pairs)
+    return Coverage(sum(weights[term] for term in sorted(held)) / total, closest / total)
 
 
 def _verbatim(question: str, folded: Sequence[str]) -> float:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gateway.core import fusion, relevance
-from gateway.core.calibration import Calibration, Logistic
+from gateway.core.calibration import Calibration, Logistic, Order
 from gateway.core.fusion import Fused
 from gateway.core.matching import script
 from gateway.core.passages import Hit, NoVectors, Relevance
+from gateway.core.reranking import SecondLook
 from gateway.interfaces import LexicalHits
 from gateway.knowledge.vector_blocks import Nearest
 
@@ -27,22 +28,38 @@ class Lists:
     calibration: Calibration | None = None
 
     @property
+    def _having(self) -> dict[str, int]:
+        return {term: self.lexical.document_frequency.get(term, 0) for term in self.terms}
+
+    @property
     def _idf_sum(self) -> float:
-        counts, total = self.lexical.document_frequency, self.lexical.passages_total
-        return sum(relevance.idf(total, counts.get(term, 0)) for term in self.terms)
+        total = self.lexical.passages_total
+        return sum(relevance.idf(total, having) for having in self._having.values())
+
+    @property
+    def _order(self) -> Order | None:
+        return self.calibration.order_for(script(self.question)) if self.calibration else None
 
     def ranked(self, *, by_rank: bool) -> tuple[Fused, ...]:
         """The fused order; by reciprocal rank where that is asked for or no blend was fitted."""
-        weight = self.calibration.cosine_weight if self.calibration else None
-        if by_rank or weight is None:
+        if by_rank or self._order is None:
             return fusion.reciprocal_rank(self.lexical.hits, self.nearest.ranked)
         return fusion.blend(
             self.lexical.hits,
             self.nearest.ranked,
             idf_sum=self._idf_sum,
             cosines=self.nearest.cosines,
-            weight=weight,
+            weight=self._order.cosine if self.nearest.ranked else 0.0,
         )
+
+    def second_look(self) -> SecondLook | None:
+        """How the best are put in order once their texts are there; None: they stay as they are."""
+        order = self._order
+        if self.calibration is None or order is None or not self.lexical.passages_total:
+            return None
+        weights = relevance.term_weights(self._having, self.lexical.passages_total)
+        bonus = self.calibration.cross_bonus if self.nearest.ranked else 0.0
+        return SecondLook(script(self.question), weights, order, bonus)
 
     def relevance(self, hits: Sequence[Hit]) -> Relevance:
         """Whether the best hits answer the question; without a calibration never."""
@@ -50,10 +67,11 @@ class Lists:
             return relevance.NOTHING_FOUND
         evidence = relevance.Evidence(
             question=self.question,
-            having={term: self.lexical.document_frequency.get(term, 0) for term in self.terms},
+            having=self._having,
             passages=self.lexical.passages_total,
             texts=[hit.passage.text for hit in hits[:WEIGHED]],
             vector=self.nearest.ranked,
+            margin=hits[0].score - (hits[1].score if len(hits) > 1 else 0.0),
         )
         return relevance.decide(relevance.features(evidence), self._rule(hits[0], self.calibration))
 

@@ -53,12 +53,13 @@ def evidence(question: str = QUESTION, **changes: Any) -> Evidence:
 
 
 def test_features_of_a_good_hit() -> None:
-    assert features(evidence()) == {
+    assert features(evidence(margin=0.25)) == {
         "coverage": pytest.approx(4 / 7),  # 特別 別休 休假 七日, without 假七 日給 給付
         "sentence_coverage": pytest.approx(4 / 7),
         "verbatim": pytest.approx(4 / 8),
         "cosine": 0.8,
         "cosine_gap": pytest.approx(0.6),
+        "margin": 0.25,
     }
 
 
@@ -94,7 +95,8 @@ def test_a_library_of_one_passage_is_judged_like_a_large_one() -> None:
 
 
 def test_without_vectors_only_words_count() -> None:
-    assert features(evidence(vector=[])).keys() == {"coverage", "sentence_coverage", "verbatim"}
+    words = {"coverage", "sentence_coverage", "verbatim", "margin"}
+    assert features(evidence(vector=[])).keys() == words
 
 
 @pytest.mark.parametrize("question", ["", "？", "a" * 100_000, "特別休假" * 25_000])
