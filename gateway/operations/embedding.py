@@ -212,7 +212,7 @@ def _progress(told: installs.InstallProgress | None) -> types.ProgressView | Non
 def operations(desk: ModelDesk) -> tuple[Operation, ...]:
     """The rows of the embedding models."""
     name = "knowledge.embedding."
-    everybody, admin = Permission.SIGNED_IN, Permission.ADMIN
+    everybody, admin = Permission.SIGNED_IN_OR_LOCAL, Permission.ADMIN
     rows: tuple[tuple[str, str, Permission, type[Any], Any], ...] = (
         ("status", "Tell whether meaning is searched.", everybody, Nothing, desk.status),
         ("install", "Begin to install a model.", admin, types.InstallRequest, desk.install),

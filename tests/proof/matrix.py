@@ -98,6 +98,11 @@ def free(**params: Any) -> Row:
     return Row(bare(**params), names=False)
 
 
+def no_model() -> Row:
+    """Of a model that no catalogue has: who may ask at all is what matters here."""
+    return Row(bare(model="x"), names=False, own=NOT_FOUND)
+
+
 def on_shelf(least: Role, key: str = "collection", make: Any = None, **others: Any) -> Row:
     """What is looked for through a collection: only admins see others', refusals are logged."""
     make = make or Place.collection
@@ -240,7 +245,13 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.collections.delete": (Row(deletion, least=OWNER, logged=True),),
     "knowledge.collections.list": (free(),),
     "knowledge.collections.update": (on_shelf(OWNER, version=1, name="改"),),
+    "knowledge.embedding.cancel": (no_model(),),
+    "knowledge.embedding.install": (no_model(),),
+    "knowledge.embedding.rebuild": (free(),),
+    "knowledge.embedding.remove": (no_model(),),
+    "knowledge.embedding.select": (free(provider="none"),),
     "knowledge.embedding.status": (free(),),
+    "knowledge.embedding.verify_offline": (no_model(),),
     "knowledge.grants.list": (on_shelf(OWNER),),
     "knowledge.grants.replace": (Row(grants_of_owner, least=OWNER, logged=True),),
     "knowledge.limits": (free(),),
