@@ -15,7 +15,7 @@ from models.catalogue import MODELS, Model, Source, get
 from models.files import MANIFEST_FILE, FileRecord, Manifest, Progress, sync
 from models.install import put_in, verify
 from models.minisign import BadSignature, PublicKey, SecretKey
-from models.runtime_library import RuntimeLibrary
+from models.runtime_library import RuntimeLibrary, the_runtime
 
 RELEASE_KEY = Path(__file__).parent / "data" / "release.pub"
 PREFIX, SUFFIX = "shutten-model-", ".tar"
@@ -91,7 +91,7 @@ class Bundles:
         with path.open("rb") as file:
             _limited(file, path.name, model)
             self._check_signature(file, path.name, signature)
-            (self.runtime or RuntimeLibrary()).check()
+            (self.runtime or the_runtime()).check()
             source = _source(file, path.name, model)
 
             def fill(_staging: Path, fresh: Path, tell: Progress) -> None:

@@ -69,6 +69,12 @@ class RuntimeLibrary:
 
 
 @cache
+def the_runtime() -> RuntimeLibrary:
+    """That of the installed package: one for the process, so that it is hashed once."""
+    return RuntimeLibrary()
+
+
+@cache
 def _installed() -> Path | None:
     """Looked up once: it searches folders. Nothing of the package is run."""
     spec = find_spec(PACKAGE)

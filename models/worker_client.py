@@ -17,7 +17,7 @@ from models.files import BPE_FILE, MODEL_FILE, TOKENIZER_FILE
 from models.frames import PASSAGE, QUERY
 from models.install import installed_source, verified
 from models.pool import WorkerPool
-from models.runtime_library import RuntimeLibrary
+from models.runtime_library import RuntimeLibrary, the_runtime
 from models.worker_process import EmbedFailed, WorkerLost, WorkerProcess, start
 
 log = structlog.get_logger()
@@ -44,7 +44,7 @@ class LocalEncoder:
         runtime: RuntimeLibrary | None = None,
     ) -> None:
         """NotFoundError when the catalogue has no such model."""
-        self._runtime = runtime or RuntimeLibrary()
+        self._runtime = runtime or the_runtime()
         self._model = get(model) if isinstance(model, str) else model
         self._folder = models_dir / self._model.name
         self._clock = clock
