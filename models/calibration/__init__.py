@@ -1,14 +1,18 @@
 """What was measured of each model, as data files beside this one; fitted on public sets."""
 
+import os
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 import msgspec
 
 from gateway.core.calibration import Calibration
 
 _LOCAL = re.compile(r"local:([a-z0-9][a-z0-9.-]*)@")
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
 def find_calibration(model_key: str) -> Calibration | None:
@@ -16,8 +20,34 @@ def find_calibration(model_key: str) -> Calibration | None:
 
     The builds of one model share their figures; None for a model that was never measured.
     """
+    return _load(_name(model_key))
+
+
+def own_calibrations(folder: Path) -> Callable[[str], Calibration | None]:
+    """As `find_calibration`, but what `save_calibration` put into the folder comes first.
+
+    Read once, now. msgspec.ValidationError or DecodeError: a file of it is broken.
+    """
+    files = sorted(folder.glob("*.json"))
+    own = {file.stem: msgspec.json.decode(file.read_bytes(), type=Calibration) for file in files}
+    return lambda model_key: own.get(_name(model_key)) or find_calibration(model_key)
+
+
+def save_calibration(folder: Path, calibration: Calibration) -> Path:
+    """Write it whole or not at all; the file's name is the model's."""
+    if not _NAME.fullmatch(calibration.model_id):
+        raise ValueError(calibration.model_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{calibration.model_id}.json"
+    written = file.with_suffix(".new")
+    written.write_bytes(msgspec.json.format(msgspec.json.encode(calibration), indent=1))
+    os.replace(written, file)
+    return file
+
+
+def _name(model_key: str) -> str:
     local = _LOCAL.match(model_key)
-    return _load(local[1] if local else model_key)
+    return local[1] if local else model_key
 
 
 @cache
