@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 DEMO_HOME := .demo/home
+AGAIN := $(MAKE) --no-print-directory
 export ASK
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=  # else each worker of the tests compiles all of them anew
@@ -57,7 +58,7 @@ test: $(VENV)/dev.stamp  ## check, and every test, the long proofs as a sample
 	{ $(PY) -m gateway model install multilingual-e5-small --models .demo/models
 	  $(VENV)/bin/pytest -q --collect-only > $(VENV)/collected.log || { cat $(VENV)/collected.log; exit 1; }
 	} & preparing=$$!
-	$(MAKE) --no-print-directory check
+	$(AGAIN) check
 	wait $$preparing
 	$(VENV)/bin/pytest -q -n 3 --dist worksteal
 
