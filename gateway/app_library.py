@@ -20,7 +20,7 @@ from gateway.knowledge.search import Search
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
-from models.calibration import find_calibration
+from models.calibration import own_calibrations
 from models.catalogue import MODELS, model_of
 from models.switching import EncoderSwitch, Former
 from models.worker_client import LocalEncoder
@@ -169,9 +169,8 @@ async def open_shelves(
             fetch=GuardedFetch(has_plain_http=True).open,
         )
         library = _library(store, ingestion, gate, limits, clock, ids)
-        search = Search(
-            store.passages, store.vectors, switch.questions, store.audit, clock, find_calibration
-        )
+        own = await asyncio.to_thread(own_calibrations, home / "models" / "calibration")
+        search = Search(store.passages, store.vectors, switch.questions, store.audit, clock, own)
         proposed = ProposalFolder(home / "knowledge" / "proposals")
         parts = extractor, ingestion, library, search, proposed
         yield Shelves(store, switch.questions, switch, *parts)

@@ -73,7 +73,21 @@ async def search_library(options: argparse.Namespace) -> int:
             relevance=f"{result['relevance']:.2f}",
         )
     )
+    if options.explain and result["decision"] is not None:
+        lines += _decision(result)
     return show(options, result, lines)
+
+
+def _decision(result: dict[str, Any]) -> list[str]:
+    """The cut and the bias, then a line a feature: its value, its weight and what it adds."""
+    decision = result["decision"]
+    verdict = say("explain_kept" if result["is_relevant"] else "explain_refused")
+    told = say("explain_decision", verdict=verdict, cut=f"{decision['cut']:.3f}")
+    lines = [f"{told} {decision['bias']:+.2f}"]
+    for name, value in decision["features"].items():
+        weight = decision["weights"].get(name, 0.0)
+        lines.append(f"    {name:<18} {value:6.3f} × {weight:6.2f} = {value * weight:+.2f}")
+    return lines
 
 
 async def list_collections(options: argparse.Namespace) -> int:

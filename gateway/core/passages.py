@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.core.calibration import Logistic
+
 COLLECTION_SHIFT = 32  # passage id = collection_no << 32 | n (DESIGN section 8.3)
 
 
@@ -96,6 +98,7 @@ class Relevance:
     is_relevant: bool
     probability: float
     features: Mapping[str, float] = field(default_factory=dict)
+    rule: Logistic | None = None  # what weighed them
 
 
 @dataclass(frozen=True, slots=True)

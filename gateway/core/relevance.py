@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gateway.core.calibration import Logistic
 from gateway.core.common_terms import is_common
+from gateway.core.fitting import probability
 from gateway.core.fusion import Ranked
 from gateway.core.matching import match_text, sentences, terms_in
 from gateway.core.passages import Relevance
@@ -117,6 +118,5 @@ def _longest_run(question: str, text: str) -> int:
 
 def decide(values: Mapping[str, float], rule: Logistic) -> Relevance:
     """Apply a fitted rule; a feature it weighs and `values` lacks counts as 0."""
-    score = rule.bias + sum(weight * values.get(name, 0.0) for name, weight in rule.weights.items())
-    probability = 1 / (1 + math.exp(-max(-60.0, min(60.0, score))))
-    return Relevance(probability >= rule.cut, probability, dict(values))
+    found = probability(rule, values)
+    return Relevance(found >= rule.cut, found, dict(values), rule)

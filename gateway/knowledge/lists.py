@@ -71,7 +71,7 @@ class Lists:
             passages=self.lexical.passages_total,
             texts=[hit.passage.text for hit in hits[:WEIGHED]],
             vector=self.nearest.ranked,
-            margin=hits[0].score - (hits[1].score if len(hits) > 1 else 0.0),
+            margin=hits[0].score - _next_score(hits),
         )
         return relevance.decide(relevance.features(evidence), self._rule(hits[0], self.calibration))
 
@@ -80,3 +80,9 @@ class Lists:
             return calibration.vector_only
         is_same = script(self.question) == script(best.passage.text)
         return calibration.same_language if is_same else calibration.cross_language
+
+
+def _next_score(hits: Sequence[Hit]) -> float:
+    """The score of the best that is no copy of the first; 0 where there is none."""
+    first = hits[0].passage.text
+    return next((hit.score for hit in hits[1:WEIGHED] if hit.passage.text != first), 0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gateway.core.access import Account, Role
 from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
 from gateway.core.messages import web_chat
-from gateway.core.passages import Hit, Passage, SearchResult
+from gateway.core.passages import Hit, Passage, Relevance, SearchResult
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnCitation
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
@@ -51,6 +51,16 @@ class HitView:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionView:
+    """How the relevance was decided: each feature with its weight, and the cut."""
+
+    features: dict[str, float]
+    weights: dict[str, float]
+    bias: float
+    cut: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchView:
     """Hits best first and how they were found."""
 
@@ -61,6 +71,7 @@ class SearchView:
     scan_capped: bool
     is_relevant: bool
     relevance: float
+    decision: DecisionView | None = None  # for admins, like raw scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +248,16 @@ def _search_view(result: SearchResult, *, with_raw_scores: bool) -> SearchView:
         result.scan_capped,
         result.relevance.is_relevant,
         round(result.relevance.probability, 4),
+        _decision_view(result.relevance) if with_raw_scores else None,
     )
+
+
+def _decision_view(relevance: Relevance) -> DecisionView | None:
+    rule = relevance.rule
+    if rule is None:
+        return None
+    features = {name: round(value, 4) for name, value in relevance.features.items()}
+    return DecisionView(features, dict(rule.weights), rule.bias, rule.cut)
 
 
 def _hit_view(hit: Hit, *, with_raw_scores: bool) -> HitView:

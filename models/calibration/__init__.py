@@ -1,6 +1,5 @@
 """What was measured of each model, as data files beside this one; fitted on public sets."""
 
-import os
 import re
 from collections.abc import Callable
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from gateway.core.calibration import Calibration
+from gateway.errors import ModelError
 
 _LOCAL = re.compile(r"local:([a-z0-9][a-z0-9.-]*)@")
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
@@ -26,10 +26,9 @@ def find_calibration(model_key: str) -> Calibration | None:
 def own_calibrations(folder: Path) -> Callable[[str], Calibration | None]:
     """As `find_calibration`, but what `save_calibration` put into the folder comes first.
 
-    Read once, now. msgspec.ValidationError or DecodeError: a file of it is broken.
+    Read once, now. ModelError: a file of it is broken.
     """
-    files = sorted(folder.glob("*.json"))
-    own = {file.stem: msgspec.json.decode(file.read_bytes(), type=Calibration) for file in files}
+    own = {file.stem: _read(file) for file in sorted(folder.glob("*.json"))}
     return lambda model_key: own.get(_name(model_key)) or find_calibration(model_key)
 
 
@@ -41,8 +40,14 @@ def save_calibration(folder: Path, calibration: Calibration) -> Path:
     file = folder / f"{calibration.model_id}.json"
     written = file.with_suffix(".new")
     written.write_bytes(msgspec.json.format(msgspec.json.encode(calibration), indent=1))
-    os.replace(written, file)
-    return file
+    return written.replace(file)
+
+
+def _read(file: Path) -> Calibration:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Calibration)
+    except msgspec.DecodeError as error:
+        raise ModelError(f"{file}: {error}", code="model_unavailable") from error
 
 
 def _name(model_key: str) -> str:

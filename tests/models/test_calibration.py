@@ -1,11 +1,14 @@
 """The calibration files: found by model key, whole, and of the right sign."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gateway.core.relevance import decide
-from models.calibration import find_calibration
+from gateway.errors import ModelError
+from models.calibration import find_calibration, own_calibrations, save_calibration
 from models.catalogue import E5_SMALL, MODELS, QWEN3
 
 MEASURED = {E5_SMALL}
@@ -40,6 +43,23 @@ def test_more_evidence_never_makes_a_passage_less_relevant(key: str) -> None:
 @pytest.mark.parametrize("key", ["", "other", "local:unknown@1/mean", "../keyword", "local:../x@1"])
 def test_what_was_never_measured(key: str) -> None:
     assert find_calibration(key) is None
+
+
+def test_ones_own_calibration_comes_first_and_holds_for_its_model_alone(tmp_path: Path) -> None:
+    shipped = find_calibration("keyword")
+    assert shipped is not None
+    own = replace(shipped, same_language=replace(shipped.same_language, cut=0.123))
+    save_calibration(tmp_path, own)
+    find = own_calibrations(tmp_path)
+    assert find("keyword") == own
+    assert find(f"local:{E5_SMALL}@1/mean") == find_calibration(E5_SMALL)
+    assert own_calibrations(tmp_path / "absent")("keyword") == shipped
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "keyword.json").write_text('{"model_id": 1}')
+    with pytest.raises(ModelError, match=r"keyword\.json"):
+        own_calibrations(tmp_path)
 
 
 def test_a_model_without_figures_of_its_own_falls_back_to_ranks() -> None:
