@@ -5,6 +5,8 @@ import asyncio
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import aiohttp
 import pytest
 
 from gateway.commands.parser import parser
-from tests.commands.conftest import PASSWORD, CommandLine, eventually
+from tests.commands.conftest import PASSWORD, ROOT, CommandLine, eventually
 from tests.simulators.line import LineSimulator
 
 pytestmark = pytest.mark.timeout(300)  # dozens of processes, each a start of its own
@@ -39,6 +41,18 @@ def test_every_command_has_help(
         parser().parse_args([*command, "--help"])
     assert left.value.code == 0
     assert "usage: shutten" in capsys.readouterr().out
+
+
+def test_help_does_not_wait_for_the_whole_program() -> None:
+    heavy = "aiohttp gateway.app gateway.interfaces numpy onnxruntime rich sqlalchemy".split()
+    code = f"""
+import sys
+from gateway.commands.parser import parser
+parser()
+print(*(name for name in {heavy} if name in sys.modules))
+"""
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT)
+    assert loaded.split() == []
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], [], ["ask"], ["model", "instal"]], ids=str)
