@@ -118,6 +118,7 @@ def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
         has_library=switches.enabled,
         inject_budget_chars_max=switches.inject_budget_chars_max,
         language=parts.settings.language,
+        checks_citations=parts.settings.citation_check,
     )
     return TurnRunner(
         parts.scopes,

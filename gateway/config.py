@@ -31,6 +31,7 @@ class GatewaySettings:
     max_concurrent_turns: int = 4096
     lane_limit: int = 20  # unanswered messages of one conversation before it says "busy"
     turns_per_minute: int = 60  # of one conversation; more is two programs, and dropped
+    citation_check: bool = True  # cited sentences are compared with their passages
     session_days: int = 14
     secure_cookie: bool = False  # true behind https
     public_url: str = ""  # where people and platforms reach the page, for links in chats

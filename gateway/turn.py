@@ -12,10 +12,10 @@ from gateway.consulting import Consulting
 from gateway.core import asking
 from gateway.core.access import AudienceKind
 from gateway.core.agents import AgentSettings
-from gateway.core.answering import NO_PASSAGE
+from gateway.core.answering import NO_PASSAGE, has_lost_its_grounds
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
-from gateway.core.finishing import finish
+from gateway.core.finishing import Finished, finish
 from gateway.core.grounds import Grounds, Reading, Told
 from gateway.core.history import usable
 from gateway.core.messages import Limits, Reply, Unit
@@ -55,6 +55,7 @@ class TurnSettings:
     inject_budget_chars_max: int = 12_000
     language: str = DEFAULT_LANGUAGE
     model: str = "extractive"  # where no agent is involved
+    checks_citations: bool = True  # each cited sentence is compared with its passage (F3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +157,16 @@ class TurnRunner:
         if not standing.is_whole:
             return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
         more = text("chat.footer_more", asked.language)
+        checks = self.settings.checks_citations
+        finishing = partial(finish, checks=checks)
         done = await asyncio.to_thread(
-            finish, talk.text, grounds.presented, begun.question, limits, more
+            finishing, talk.text, grounds.presented, begun.question, limits, more
         )
+        self._count(done)
         if asking.is_blank(done.text):
             return await self._say(asked, error_text("llm_failed", asked.language), reading)
+        if has_lost_its_grounds(begun.agent.knowledge.answer_mode, len(done.views), done.withdrawn):
+            return await self._say(asked, text(NO_PASSAGE, asked.language), reading)
         body = done.text
         if not begun.is_whole:
             body += "\n\n" + text("llm.question_cut", asked.language, count=asking.MAX_CHARS)
@@ -172,11 +178,23 @@ class TurnRunner:
             turn=asked.turn_id,
             cited=len(done.views),
             dropped=done.dropped,
+            withdrawn=done.withdrawn,
+            moved=done.moved,
             asked=len(grounds.told),
             tokens_in=talk.usage.tokens_in,
             tokens_out=talk.usage.tokens_out,
         )
         return answered
+
+    def _count(self, done: Finished) -> None:
+        """How many marks stood, and how many pointed at nothing, at the wrong passage or at none
+        that supports the sentence.
+        """
+        outcomes = {"cited": len(done.views), "made_up": done.dropped}
+        outcomes |= {"moved": done.moved, "withdrawn": done.withdrawn}
+        for outcome, count in outcomes.items():
+            if count:
+                self.meter.count("citations", count, outcome=outcome)
 
     async def _agent(self, asked: Asked) -> AgentSettings | None:
         """Who answers; the library itself where a person asks it without an agent."""

@@ -34,3 +34,11 @@ def kb_only_reply(
     if not has_injectable or not is_relevant or presented < 1:
         return NO_PASSAGE
     return None
+
+
+def has_lost_its_grounds(mode: AnswerMode, cited: int, withdrawn: int) -> bool:
+    """A `kb_only` answer whose every citation was withdrawn: the first fixed reply instead.
+
+    `cited`: how many passages it still cites; `withdrawn`: marks its passages do not support.
+    """
+    return mode is AnswerMode.KB_ONLY and withdrawn > 0 and cited == 0

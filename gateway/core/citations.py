@@ -1,7 +1,7 @@
 """Citations: keep the marks that point at a presented passage, in one form; delete the others."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.core import markdown, marks
@@ -30,7 +30,7 @@ def rewrite(draft: str, presented: Mapping[int, Passage]) -> CitedText:
     Numbers are never changed (FEATURES A17). What is no citation (code, links, `第[2]條`; see
     `marks.find`) stays as it is. Time is linear in the draft.
     """
-    first = _rewrite(draft, presented, lambda mark: "")
+    first = _rewrite(draft, presented, _gone)
     if not first.dropped:
         return first
     # Deleting may join what stood around a mark into a new one: [9[8]] leaves [9].
@@ -38,21 +38,40 @@ def rewrite(draft: str, presented: Mapping[int, Passage]) -> CitedText:
     return CitedText(second.text, {**first.cited, **second.cited}, first.dropped)
 
 
+def settled(
+    text: str, presented: Mapping[int, Passage], kept: Mapping[int, Sequence[int]]
+) -> tuple[str, Mapping[int, Passage]]:
+    """A rewritten text with the marks that are kept, by where each begins; and what it cites."""
+    done = _rewrite(text, presented, _gone, lambda mark: kept[mark.start])
+    return done.text, done.cited
+
+
+def _gone(mark: str) -> str:
+    return ""
+
+
+def _own(mark: marks.Mark) -> Sequence[int]:
+    return mark.numbers
+
+
 def _rewrite(
-    draft: str, presented: Mapping[int, Passage], instead: Callable[[str], str]
+    draft: str,
+    presented: Mapping[int, Passage],
+    instead: Callable[[str], str],
+    numbers: Callable[[marks.Mark], Sequence[int]] = _own,
 ) -> CitedText:
     cited: dict[int, Passage] = {}
     out: list[str] = []
     at = dropped = 0
-    for group in _groups(draft):
+    for group in groups(draft):
         words = draft[at : group[0].start].rstrip(marks.BLANKS)
         # `days【1】` as `days[1]` would read as an index
         lead = draft[at + len(words) : group[0].start] or " " * group[0].is_glued
         shown: list[str] = []
         for mark in group:
-            kept = [n for n in mark.numbers if n in presented]
+            kept = [n for n in numbers(mark) if n in presented]
             cited |= {n: presented[n] for n in kept}
-            dropped += len(mark.numbers) - len(kept)
+            dropped += max(0, len(mark.numbers) - len(kept))
             text = "".join(f"[{n}]" for n in kept) or instead(draft[mark.start : mark.end])
             if text:
                 shown += [draft[at : mark.start] if shown else lead, text]
@@ -61,7 +80,7 @@ def _rewrite(
     return CitedText("".join(out) + draft[at:], cited, dropped)
 
 
-def _groups(draft: str) -> Iterator[list[marks.Mark]]:
+def groups(draft: str) -> Iterator[list[marks.Mark]]:
     """The marks of a draft, together where only blanks stand between them."""
     group: list[marks.Mark] = []
     for mark in marks.find(draft):

@@ -42,6 +42,7 @@ FIGURES: Mapping[str, Figure] = {
     "llm_calls": Figure("Language model calls.", ("provider", "model", "outcome")),
     "llm_tokens": Figure("Tokens read (in) and written (out).", ("provider", "model", "kind")),
     "llm_cost": Figure("Cost of tokens, in the prices' unit.", ("provider", "model")),
+    "citations": Figure("Citation marks of answers, by what became of them.", ("outcome",)),
     "loop_lag": Figure("Seconds the event loop came late.", (), LAG),
 }
 

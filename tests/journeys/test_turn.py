@@ -271,6 +271,16 @@ async def test_kb_only_answers_with_its_two_sentences_without_the_model() -> Non
     assert it.office.records["t4"].answer == NO_COLLECTION
 
 
+async def test_an_answer_whose_citations_are_all_withdrawn_is_no_answer_of_kb_only() -> None:
+    it = scene(Draft("特別休假滿一年給予九十九日[1]。"), mode=AnswerMode.KB_ONLY)
+    reply = await it.ask()
+    assert (reply.text, reply.citations) == (NO_PASSAGE, ())
+    it.office.employ(AnswerMode.ASSIST)
+    assert (await it.ask(n=2)).text == "特別休假滿一年給予九十九日。"
+    it.settings = TurnSettings(checks_citations=False)
+    assert (await it.ask(n=3)).text == "特別休假滿一年給予九十九日[1]。"
+
+
 async def test_a_closed_library_reads_nothing_and_offers_nothing() -> None:
     it = scene(Draft("好"), settings=TurnSettings(has_library=False))
     await it.ask()
@@ -540,7 +550,7 @@ async def test_empty_and_unfounded_drafts(draft: str, expected: str | None) -> N
 
 
 async def test_30000_characters_are_sent_whole_or_cut_with_a_notice_and_the_footer() -> None:
-    it = scene(Draft("長" * 30_000 + "[1]"))
+    it = scene(Draft("長" * 30_000 + "。七日[1]"))
     it.chat = Chat(replace(LINE_LIKE, max_calls=2))
     whole = await it.ask()
     assert sum(part.count("長") for part in whole.parts) == 30_000

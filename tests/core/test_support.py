@@ -1,0 +1,173 @@
+"""The citation check: its share of wrong marks caught and right ones dropped, and its rules."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.core.citation_check import Checked, check
+from gateway.core.citations import rewrite
+from gateway.core.matching import match_text
+from gateway.core.passages import Locator, Passage
+from gateway.core.support_numbers import numbers
+
+SET = Path(__file__).parents[1] / "evals" / "support"
+CAUGHT, DROPPED = 0.85, 0.05  # at least so many wrong marks gone, at most so many right ones
+
+LEAVE = "員工到職滿一年，給予特別休假七日。特別休假由員工排定。"
+SICK = "病假一年內合計不得超過三十日，期間工資折半發給。"
+TRIP = "Expense reports must be submitted within 14 days of returning."
+PRESENTED = {
+    n: Passage(n, "c", f"s{n}", "r", n, title, said, Locator(page=n))
+    for n, title, said in (
+        (1, "員工手冊.docx", LEAVE),
+        (2, "員工手冊.docx", SICK),
+        (3, "Travel.pdf", TRIP),
+    )
+}
+
+
+def rows(name: str) -> Iterator[dict[str, Any]]:
+    for line in (SET / name).read_text("utf-8").splitlines():
+        yield json.loads(line)
+
+
+def checked(draft: str) -> Checked:
+    return check(rewrite(draft, PRESENTED), PRESENTED)
+
+
+@pytest.mark.parametrize("half", ["tune", "kept"])
+def test_wrong_marks_are_caught_and_right_ones_stay_in_three_languages(half: str) -> None:
+    stored = {row["id"]: row for row in rows("passages.jsonl")}
+    outcomes: dict[bool, list[bool]] = {True: [], False: []}
+    for row in rows("sentences.jsonl"):
+        if row["half"] != half:
+            continue
+        presented = {
+            n: Passage(n, "c", at, "r", n, stored[at]["title"], stored[at]["text"], Locator())
+            for n, at in enumerate(row["presented"], 1)
+        }
+        done = check(rewrite(f"{row['sentence']} [1]。", presented), presented)
+        outcomes[row["is_right"]].append(1 in done.cited)
+    wrong, right = outcomes[False], outcomes[True]
+    assert wrong.count(False) >= CAUGHT * len(wrong)
+    assert right.count(False) <= DROPPED * len(right)
+
+
+RULES = {
+    "the mark of a supported sentence stays": ("滿一年有 7 天特別休假[1]。", None),
+    "a wrong number loses it": ("滿一年有特別休假十日[1]。", "滿一年有特別休假十日。"),
+    "a denied rule loses it": ("特別休假不是由員工排定[1]。", "特別休假不是由員工排定。"),
+    "it moves to the passage that says so": (
+        "病假一年內合計不得超過 30 日[1]。",
+        "病假一年內合計不得超過 30 日[2]。",
+    ),
+    "of two, the one beside the matter goes": (
+        "滿一年給予特別休假七日[1][2]。",
+        "滿一年給予特別休假七日[1]。",
+    ),
+    "two passages together may support what none does alone": (
+        "滿一年給予特別休假七日，病假合計不得超過三十日[1][2]。",
+        "滿一年給予特別休假七日，病假合計不得超過三十日[1][2]。",
+    ),
+    "a mark after the stop belongs to the sentence before": (
+        "特別休假由員工排定。[1]其他請洽人資。",
+        "特別休假由員工排定。[1]其他請洽人資。",
+    ),
+    "a mark at the end of a paragraph covers all of it": (
+        "滿一年給予特別休假七日，由員工排定。就是這樣安排的喔[1]。",
+        "滿一年給予特別休假七日，由員工排定。就是這樣安排的喔[1]。",
+    ),
+    "a mark that opens a line is read with what follows": (
+        "- [1] 特別休假十日\n- [1] 特別休假七日",
+        "- 特別休假十日\n- [1] 特別休假七日",
+    ),
+    "a list's numbers are no claim": ("1. 特別休假七日[1]\n2. 由員工排定[1]", None),
+    "a table's row is a claim": (
+        "| 特別休假 | 十日[1] |\n| 特別休假 | 七日[1] |",
+        "| 特別休假 | 十日 |\n| 特別休假 | 七日[1] |",
+    ),
+    "another language is held to its numbers only": (
+        "出差報帳須於返回後 14 天內提交[3]，逾 20 天不受理[3]。",
+        "出差報帳須於返回後 14 天內提交[3]，逾 20 天不受理。",
+    ),
+    "what says nothing keeps its mark": ("說明如下[1]：", None),
+    "code is untouched": ("`特別休假十日[1]` 滿一年給予特別休假七日[1]。", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_mark_stays_only_by_what_its_passage_supports(rule: str) -> None:
+    draft, wanted = RULES[rule]
+    assert checked(draft).text == (draft if wanted is None else wanted)
+
+
+def test_what_was_withdrawn_and_moved_is_counted() -> None:
+    done = checked(
+        "滿一年有特別休假十日[1]。病假一年內合計不得超過 30 日[1]。由員工排定特別休假[1]。"
+    )
+    assert (done.withdrawn, done.moved, list(done.cited)) == (1, 1, [2, 1])
+
+
+SAME = {
+    "三十日": "30 天",
+    "一千二百元": "1,200 元",
+    "10 萬元": "100000 元",
+    "2万8千円": "28,000円",
+    "半小時": "30 minutes",
+    "四成": "40%",
+    "二年": "24 個月",
+    "下午五時": "17:00",
+    "六點半": "6:30",
+    "2025-03-14": "14 March 2025",
+    "2025年3月14日": "March 14, 2025",
+    "USD 60": "$60",
+    "毎分": "1分あたり",
+    "twenty-five days": "25 日",
+    "5 個工作日": "5 business days",
+}
+
+
+@pytest.mark.parametrize("one", SAME)
+def test_numbers_are_the_same_however_they_are_written(one: str) -> None:
+    (first,), (second,) = numbers(match_text(one)), numbers(match_text(SAME[one]))
+    assert first.agrees(second)
+    assert second.agrees(first)
+
+
+DIFFERENT = {"30 分鐘": "30 小時", "7 日": "7 個月", "2,800 元": "3,200 元", "美金 5 元": "5円"}
+
+
+@pytest.mark.parametrize("one", DIFFERENT)
+def test_another_amount_or_unit_is_not_the_same(one: str) -> None:
+    (first,), (second,) = numbers(match_text(one)), numbers(match_text(DIFFERENT[one]))
+    assert not first.agrees(second)
+
+
+@given(st.text(st.sampled_from("特休七日不得[1]2、。\n|-`員工 a.公司三十%"), max_size=80))
+@settings(max_examples=150)
+def test_a_check_only_takes_marks_away_or_moves_them(draft: str) -> None:
+    before = rewrite(draft, PRESENTED)
+    done = check(before, PRESENTED)
+    assert set(done.cited) <= set(PRESENTED)
+    again = check(rewrite(done.text, PRESENTED), PRESENTED)
+    assert set(again.cited) <= set(done.cited)
+    if not done.withdrawn and not done.moved:
+        assert done.cited.keys() == before.cited.keys()
+
+
+def test_its_own_passages_quoted_keep_their_marks() -> None:
+    for n, each in PRESENTED.items():
+        assert list(checked(f"{each.text[:-1]} [{n}]。").cited) == [n]
+
+
+def test_the_time_is_linear_in_the_draft() -> None:
+    draft = "滿一年給予特別休假十日[1]，" * 400
+    begun = time.perf_counter()
+    assert checked(draft).withdrawn == 400
+    assert time.perf_counter() - begun < 5
