@@ -18,6 +18,7 @@ from gateway.core.access import (
     Sensitivity,
 )
 from gateway.core.documents import SourceState
+from gateway.core.followups import Wording
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors, SearchMode, SearchResult
 from gateway.core.scope import Scope
@@ -102,9 +103,11 @@ class EvaluationLibrary:
         _mark, rows, _gone = await self._shelves.store.vectors.changes(key, 0)
         return (await self._searchable())[0], sum(row.vectors.nbytes for row in rows)
 
-    async def search(self, query: str, limit: int, mode: SearchMode) -> SearchResult:
+    async def search(
+        self, wordings: Sequence[Wording], limit: int, mode: SearchMode
+    ) -> SearchResult:
         """As the gateway searches, without a log row."""
-        return await self._shelves.search.find(query, self._scope, limit, mode=mode)
+        return await self._shelves.search.find_any(wordings, self._scope, limit, mode=mode)
 
     async def _searchable(self) -> tuple[int, int]:
         return await self._shelves.store.passages.searchable(self._scope, self._encoder.model_key)

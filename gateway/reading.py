@@ -8,6 +8,7 @@ from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
 from gateway.core.audit import AccessAction
+from gateway.core.followups import resolve, said
 from gateway.core.grounds import Grounds, Reading
 from gateway.core.history import MAX_EXCHANGES, usable
 from gateway.core.passages import Hit
@@ -59,7 +60,11 @@ class TurnReader:
     async def search_first(
         self, question: str, knowledge: AgentKnowledge, reading: Reading
     ) -> Found:
-        """Automatic injection, and the decision of `kb_only` whether the model is asked at all."""
+        """Automatic injection, and the decision of `kb_only` whether the model is asked at all.
+
+        A follow-up question is searched for with what it means after what was said here before
+        and may still be read; the access log keeps it as it was asked.
+        """
         scope = await self._injectable(reading.scope)
         presented: tuple[PresentedPassage, ...] = ()
         is_relevant = False
@@ -67,7 +72,10 @@ class TurnReader:
         if wants and not scope.is_empty:
             entry = replace(reading.entry, action=AccessAction.AUTO_INJECT, at=self.clock.now())
             limit = knowledge.top_k + SPARE_HITS
-            result = await self.retriever.search(question, scope, limit, entry=entry)
+            meant = resolve(question, said(usable(reading.past, reading.scope)))
+            result = await self.retriever.search(
+                question, scope, limit, entry=entry, wordings=meant.wordings
+            )
             is_relevant = result.relevance.is_relevant
             if is_relevant:
                 budget = reading.budget_chars

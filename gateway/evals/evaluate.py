@@ -166,7 +166,7 @@ class _Run:
 
     async def _ask(self, question: Question, mode: SearchMode, limit: int) -> Outcome:
         began = self._clock.monotonic()
-        result = await self._library.search(question.question, limit, mode)
+        result = await self._library.search(question.wordings, limit, mode)
         latency_ms = (self._clock.monotonic() - began) * 1000
         hits = enumerate((hit.passage for hit in result.hits), start=1)
         ranks = (rank for rank, passage in hits if self._answers(question, passage))

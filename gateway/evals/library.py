@@ -1,10 +1,11 @@
 """What an evaluation needs of the gateway: a throw-away library that works like a real one."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from gateway.core.followups import Wording
 from gateway.core.passages import SearchMode, SearchResult
 
 
@@ -28,7 +29,9 @@ class Library(Protocol):
         """(passages, bytes of their vectors)."""
         ...
 
-    async def search(self, query: str, limit: int, mode: SearchMode) -> SearchResult:
+    async def search(
+        self, wordings: Sequence[Wording], limit: int, mode: SearchMode
+    ) -> SearchResult:
         """As the gateway searches, without a row in the access log."""
         ...
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from gateway.catalogue import text
+from gateway.core.followups import Said, Wording, resolve
 from gateway.core.passages import Locator
 from gateway.errors import InvalidRequestError
 
@@ -33,18 +34,38 @@ class Gold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+class Past(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question that was asked before in the same conversation, and what was answered."""
+
+    question: str
+    answer: str = ""
+
+
 class Question(msgspec.Struct, frozen=True):
-    """A question of the set. Without gold places it has no answer in the documents."""
+    """A question of the set. Without gold places it has no answer in the documents.
+
+    `history` is what was said before it, oldest first: questions, with or without an answer.
+    """
 
     id: str
     question: str
     type: str = "factoid"
     gold: tuple[Gold, ...] = ()
     answerable: bool = True
+    history: tuple[str | Past, ...] = ()
 
     @property
     def is_answerable(self) -> bool:
         return self.answerable and bool(self.gold)
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        """What to search for, after what was said before."""
+        past = [
+            Said(each) if isinstance(each, str) else Said(each.question, each.answer)
+            for each in self.history
+        ]
+        return resolve(self.question, past).wordings
 
 
 @dataclass(frozen=True, slots=True)

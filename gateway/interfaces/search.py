@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gateway.core.audit import AccessEntry
 from gateway.core.documents import NewRevision
+from gateway.core.followups import Wording
 from gateway.core.passages import NoVectors, Passage, SearchResult
 from gateway.core.scope import Scope
 from gateway.interfaces.common import Vector
@@ -82,7 +83,10 @@ class VectorStore(Protocol):
     async def changes(
         self, model_key: str, since: int
     ) -> tuple[int, Sequence[PassageVectors], Sequence[int]]:
-        """(new mark, rows put after `since`, passage ids gone after `since`)."""
+        """(new mark, rows put after `since`, passage ids gone after `since`).
+
+        Many rows come in parts: ask again from the new mark until there are none.
+        """
         ...
 
     async def remove_model(self, model_key: str) -> int: ...
@@ -135,8 +139,17 @@ class Retriever(Protocol):
     """Search and reading within a scope; writes the access log itself."""
 
     async def search(
-        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
-    ) -> SearchResult: ...
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
+    ) -> SearchResult:
+        """`wordings`: what `query`, a follow-up question, may mean; the log keeps `query`."""
+        ...
+
     async def around(
         self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
     ) -> Sequence[Passage]:

@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 from gateway.core import fusion
 from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
 from gateway.core.calibration import Calibration
+from gateway.core.followups import Wording
+from gateway.core.followups_found import fused, is_decided
 from gateway.core.fusion import Fused
 from gateway.core.matching import QueryTerms, query_terms, script, storable
 from gateway.core.passages import Hit, NoVectors, Passage, SearchMode, SearchResult
 from gateway.core.relevance import NOTHING_FOUND
+from gateway.core.reranking import RERANKED
 from gateway.core.scope import Scope
 from gateway.errors import NotFoundError
 from gateway.interfaces import (
@@ -24,7 +27,7 @@ from gateway.interfaces import (
     Vector,
     VectorStore,
 )
-from gateway.knowledge.lists import Lists
+from gateway.knowledge.lists import WEIGHED, Lists
 from gateway.knowledge.questions import Questions
 from gateway.knowledge.vectors import VectorIndex
 
@@ -33,7 +36,6 @@ B = TypeVar("B")
 
 LEXICAL_LIMIT = 400  # bm25 of what follows is too small to matter in the blend
 VECTOR_LIMIT = 150
-LOADED_FIRST = 16  # mostly enough for the few that are asked for
 LOADED_AT_ONCE = 60
 
 Calibrations = Callable[[str], Calibration | None]
@@ -64,10 +66,19 @@ class Search:
         self._memory: VectorIndex | None = None
 
     async def search(
-        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
     ) -> SearchResult:
-        """At most `limit` passages of `scope`, best first; writes the access-log row."""
-        result = await self.find(query, scope, limit)
+        """At most `limit` passages of `scope`, best first; writes the access-log row.
+
+        `wordings` are what `query` means after what was said before; the row keeps `query`.
+        """
+        result = await self.find_any(wordings or (Wording(query),), scope, limit)
         await self._record(entry, query, scope, [hit.passage.id for hit in result.hits])
         return result
 
@@ -107,21 +118,41 @@ class Search:
         if scope.is_empty or not query_terms(query).terms:
             return NOTHING
         lists = await self._lists(query, scope, mode)
-        hits = await self._load(lists.ranked(by_rank=by_rank), scope, limit)
+        judged = await self._load(lists, scope, max(limit, WEIGHED))
+        hits = await self._load(lists, scope, limit, by_rank=True) if by_rank else judged[:limit]
         return SearchResult(
             hits=hits,
             mode=mode if lists.nearest.ranked else SearchMode.KEYWORD_ONLY,
             coverage=lists.coverage,
-            relevance=lists.relevance(hits),
+            relevance=lists.relevance(judged),
             vector_unavailable=lists.no_vectors,
         )
+
+    async def find_any(
+        self,
+        wordings: Sequence[Wording],
+        scope: Scope,
+        limit: int,
+        *,
+        mode: SearchMode = SearchMode.HYBRID,
+    ) -> SearchResult:
+        """Search for several wordings of one question, without a log row."""
+        most = limit if len(wordings) == 1 else 2 * limit
+        found: list[tuple[Wording, SearchResult]] = []
+        for each in wordings:
+            if each.weight > 0 or not is_decided(found):
+                found.append((each, await self.find(each.text, scope, most, mode=mode)))
+        return fused(found, limit)
 
     async def _lists(self, question: str, scope: Scope, mode: SearchMode) -> Lists:
         """The question is embedded, in another process, while its words are looked up."""
         terms = query_terms(question)
+        key = self._questions.model_key
         (lexical, total, having), vector = await _together(
             self._look_up(terms, scope, mode), self._embed(question, mode)
         )
+        if self._questions.model_key != key:  # another model took over meanwhile
+            return await self._lists(question, scope, mode)
         lists = Lists(question, terms.terms, lexical, having / total if total else 0.0)
         if not isinstance(vector, NoVectors) and vector is not None:
             return await self._with_vectors(lists, vector, scope)
@@ -157,17 +188,23 @@ class Search:
             lists, nearest=nearest, calibration=calibration or self._calibrations(KEYWORD)
         )
 
-    async def _load(self, ranked: Sequence[Fused], scope: Scope, limit: int) -> tuple[Hit, ...]:
+    async def _load(
+        self, lists: Lists, scope: Scope, limit: int, *, by_rank: bool = False
+    ) -> tuple[Hit, ...]:
         """The best `limit` that still exist in the scope, at most three a source."""
+        ranked = lists.ranked(by_rank=by_rank)
+        look = None if by_rank else lists.second_look()
         loaded: dict[int, Passage] = {}
         kept: tuple[int, ...] = ()
-        order = [found.passage_id for found in ranked]
-        starts = (0, *range(max(LOADED_FIRST, limit), len(order), LOADED_AT_ONCE), len(order))
+        starts = (0, *range(max(RERANKED, limit), len(ranked), LOADED_AT_ONCE), len(ranked))
         for first, end in pairwise(starts):
-            passages = await self._index.load(scope, order[first:end])
+            wanted = [found.passage_id for found in ranked[first:end]]
+            passages = await self._index.load(scope, wanted)
             loaded.update((passage.id, passage) for passage in passages)
+            if look is not None and first == 0:
+                ranked = look.reorder(ranked, {each.id: each.text for each in passages})
             sources = {passage_id: passage.source_id for passage_id, passage in loaded.items()}
-            kept = fusion.spread(order, sources, limit)
+            kept = fusion.spread([found.passage_id for found in ranked], sources, limit)
             if len(kept) >= limit:
                 break
         evidence = {found.passage_id: found for found in ranked}

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.core.followups import Wording
 from gateway.core.passages import SearchMode, SearchResult
 from gateway.errors import ExtractionError, InvalidRequestError
 from gateway.evals.evaluate import EvalOptions, evaluate
@@ -57,9 +58,11 @@ class MemoryLibrary:
     async def size(self) -> tuple[int, int]:
         return len(self.world.library.passages), 256 * len(self.world.library.vectors)
 
-    async def search(self, query: str, limit: int, mode: SearchMode) -> SearchResult:
+    async def search(
+        self, wordings: Sequence[Wording], limit: int, mode: SearchMode
+    ) -> SearchResult:
         self.world.clock.seconds += 0.01
-        return await self.world.search.find(query, self.world.faq, limit, mode=mode)
+        return await self.world.search.find_any(wordings, self.world.faq, limit, mode=mode)
 
 
 fits: type[Library] = MemoryLibrary

@@ -19,6 +19,7 @@ from gateway.core.access import (
 )
 from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
 from gateway.core.audit import AccessEntry
+from gateway.core.followups import Wording
 from gateway.core.matching import index_tokens, match_text, query_terms
 from gateway.core.messages import InboundMessage, Reply, Sender
 from gateway.core.passages import (
@@ -167,11 +168,17 @@ class FakeRetriever:
     queries: list[str] = field(default_factory=list)
 
     async def search(
-        self, query: str, scope: Scope, limit: int, *, entry: AccessEntry
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
     ) -> SearchResult:
         self.queries.append(query)
         self.scopes.append(scope.collections)
-        terms = query_terms(query).terms
+        terms = query_terms(" ".join(each.text for each in wordings) or query).terms
         readable = [
             p for p in self.office.passages.values() if p.collection_id in scope.collections
         ]
