@@ -9,7 +9,7 @@ from gateway.core.documents import NewRevision
 from gateway.core.passages import COLLECTION_SHIFT, Passage
 from gateway.core.scope import Scope
 from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex
-from gateway.store import counters, fulltext, old_revisions, revisions
+from gateway.store import counters, fulltext, old_revisions, passage_scores, revisions
 from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
 from gateway.store.job_rows import AFTER_DELETION_US, AFTER_GROWTH_US, put_job
@@ -90,8 +90,14 @@ class SqlitePassages:
             total = counters.value(connection, counters.PASSAGES)
             words = fulltext.words(terms)
             having = fulltext.frequencies(connection, words)
-            match = fulltext.match_query(fulltext.telling(words, having, total), phrases) or ""
-            rows = fulltext.search(connection, nos, match, limit)
+            telling = fulltext.telling(words, having, total)
+            rare, common = fulltext.rarest(telling, having)
+            rows = fulltext.search(
+                connection, nos, fulltext.match_query(rare, phrases) or "", limit
+            )
+            if common:
+                left_out = {term: having[term] for term in common}
+                rows = passage_scores.completed(connection, rows, left_out, total)
             hits = tuple((passage_id, -score) for passage_id, score in rows)
             return LexicalHits(hits, total, having)
 
