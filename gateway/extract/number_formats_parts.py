@@ -56,7 +56,6 @@ class Section:
     parts: list[Part] = field(default_factory=list)
     condition: Condition | None = None
     locale: str = ""  # `[$-404]` gives 404, `[$-ja-JP]` ja-jp
-    numerals: str = ""  # dbnum1: digits in Chinese characters
 
     def has(self, kind: str) -> bool:
         return any(part.kind == kind for part in self.parts)
@@ -104,5 +103,3 @@ def _bracket(text: str, section: Section) -> Iterator[Part]:
             return
     elif _ELAPSED.fullmatch(text):
         yield Part("elapsed", text.lower())
-    elif text.lower().startswith("dbnum"):
-        section.numerals = text.lower()

@@ -6,18 +6,18 @@ from typing import Any
 
 import xlrd
 from xlrd.biffh import error_text_from_code
-from xlrd.compdoc import CompDocError
 
 from gateway.core.documents import Block
 from gateway.extract.number_formats import NumberFormat, number_format
 from gateway.extract.number_formats_builtin import builtin_code, region_of
 from gateway.extract.reading import Document, ReadOptions, bounded, refuse
 from gateway.extract.sheets import MAX_CELLS, Notices, Sheet, SheetRow, sheet_blocks
+from gateway.extract.xls_container import workbook_stream
 
 MEDIA_TYPE = "application/vnd.ms-excel"
 # what the library meets broken files with
 _BROKEN = (
-    xlrd.XLRDError, CompDocError, struct.error, ArithmeticError, AssertionError, AttributeError,
+    xlrd.XLRDError, struct.error, ArithmeticError, AssertionError, AttributeError,
     EOFError, LookupError, NotImplementedError, TypeError, ValueError,
 )  # fmt: skip
 # the encodings that a file may name
@@ -40,9 +40,10 @@ _OF_THE_REGION = frozenset({14, 22, *range(27, 37), *range(50, 59)})  # formats 
 
 def read_xls(data: bytes, options: ReadOptions) -> Document:
     """The visible cells of the visible sheets. ExtractionError with the code of A9."""
+    stream = workbook_stream(data)
     try:
         book = xlrd.open_workbook(
-            file_contents=data,
+            file_contents=stream,
             logfile=_Silence(),
             use_mmap=False,
             formatting_info=True,  # without it no row is known to be hidden
@@ -52,7 +53,8 @@ def read_xls(data: bytes, options: ReadOptions) -> Document:
         reading = _Reading(book, options)
         blocks = bounded(reading.blocks(), options.max_chars)
     except _BROKEN as error:
-        raise refuse("extract_crashed", type(error).__name__) from error
+        is_locked = isinstance(error, xlrd.XLRDError) and "encrypted" in str(error)
+        raise refuse("encrypted" if is_locked else "extract_crashed") from error
     return Document(blocks, MEDIA_TYPE, reading.notices.warnings())
 
 

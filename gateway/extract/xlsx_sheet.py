@@ -1,5 +1,6 @@
 """A worksheet part, however it is written, as a stream of elements."""
 
+from gateway.extract.reading import refuse
 from gateway.extract.sheets import Sheet
 from gateway.extract.sheets_cells import merged_range
 from gateway.extract.xlsx_cells import YES, Cells, is_zero
@@ -54,7 +55,10 @@ class _Elements:
 
     def read(self, data: bytes) -> None:
         self._stream.read(data)
-        self._close_cell()
+        try:
+            self._close_cell()
+        except ValueError as error:
+            raise refuse("extract_crashed", "no such string") from error
 
     def _start_column(self, attributes: Attributes) -> None:
         if attributes.get("hidden") in YES or is_zero(attributes.get("width")):

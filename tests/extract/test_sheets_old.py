@@ -99,6 +99,14 @@ def test_encrypted_damaged_and_other_files_are_named_so() -> None:
     assert code_of(container(b"x" * 5000, "Else")) == "unsupported_format"
 
 
+def test_sectors_that_follow_themselves_end_the_reading() -> None:
+    whole = old_workbook(("a", 0, label(0, 0, "x")))
+    table = len(whole) - 512
+    for sector in range(9):
+        looped = whole[: table + 4 * sector] + sector.to_bytes(4, "little")
+        assert code_of(looped + whole[len(looped) :]) == "extract_crashed"
+
+
 def test_every_cut_and_every_flipped_byte_ends_in_a_name() -> None:
     whole = old_workbook(("a", 0, label(0, 0, "x") + number(1, 0, 5, 1)), codes=["0%"])
     for at in (at for at in range(0, len(whole), 7) if whole[at]):
