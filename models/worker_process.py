@@ -23,6 +23,7 @@ _ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": str(64 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "LC_ALL": "C.UTF-8",
+    "ORT_DISABLE_TELEMETRY": "1",  # else the runtime looks up its maker's hosts
 }
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; "

@@ -147,6 +147,14 @@ async def test_one_worker_serves_many_first_callers(encoder: LocalEncoder) -> No
     assert len(encoder.worker_pids) == 1
 
 
+async def test_the_runtime_is_told_to_call_nobody(encoder: LocalEncoder) -> None:
+    """Seen with a tracer: else it looks up hosts of its maker as soon as a model is loaded."""
+    await encoder.embed_query("q")
+    (pid,) = encoder.worker_pids
+    environment = await asyncio.to_thread(Path(f"/proc/{pid}/environ").read_bytes)
+    assert b"ORT_DISABLE_TELEMETRY=1" in environment.split(b"\0")
+
+
 async def test_a_backlog_brings_a_second_worker_that_leaves_again(encoder: LocalEncoder) -> None:
     most = 0
 
