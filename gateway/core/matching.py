@@ -18,6 +18,7 @@ __all__ = [
     "has_terms",
     "index_tokens",
     "match_text",
+    "places",
     "query_terms",
     "script",
     "sentences",
@@ -126,6 +127,19 @@ def terms_in(terms: Collection[str], match_text: str) -> frozenset[str]:
     runs = _RUNS.finditer(text) if latin else ()
     words = {piece for run in runs if run["word"] for piece in _words(run[0])}
     return frozenset(term for term in terms if (term in words if term in latin else term in text))
+
+
+def places(terms: Collection[str], match_text: str) -> Iterator[tuple[str, int]]:
+    """(term, where it begins) for each time a folded text holds one of the terms."""
+    latin = {term for term in terms if not _STARTS_CJK.match(term)}
+    for term in terms:
+        at = -1 if term in latin else match_text.find(term)
+        while at >= 0:
+            yield term, at
+            at = match_text.find(term, at + 1)
+    for run in _RUNS.finditer(match_text) if latin else ():
+        if run["word"]:
+            yield from ((piece, run.start()) for piece in _words(run[0]) if piece in latin)
 
 
 _STARTS_CJK = re.compile(f"[{_CJK}]")

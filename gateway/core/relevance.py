@@ -1,7 +1,8 @@
 """The calibrated decision whether the best passages answer the question at all (A12, A15)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -11,7 +12,7 @@ from gateway.core.calibration import Logistic
 from gateway.core.common_terms import is_common
 from gateway.core.fitting import probability
 from gateway.core.fusion import Ranked
-from gateway.core.matching import match_text, sentences, terms_in
+from gateway.core.matching import match_text, places, sentences, terms_in
 from gateway.core.passages import Relevance
 
 IDF_FLOOR = 1e-6  # as SQLite's FTS5 has it
@@ -97,10 +98,18 @@ def coverage(weights: Mapping[str, float], folded: str) -> Coverage:
     held = terms_in(weights, folded)
     if not held:
         return Coverage(0.0, 0.0)
-    each = [terms_in(held, folded[start:end]) for start, end in sentences(folded)]
+    share = sum(weights[term] for term in sorted(held)) / total
+    return Coverage(share, _closest(weights, held, folded) / total)
+
+
+def _closest(weights: Mapping[str, float], held: Collection[str], folded: str) -> float:
+    """The most that two neighbouring sentences hold of the terms `held`."""
+    ends = [end for _, end in sentences(folded)]
+    each: list[set[str]] = [set() for _ in ends]
+    for term, at in places(held, folded):
+        each[bisect_right(ends, at)].add(term)
     pairs = [one | other for one, other in pairwise(each)] or each
-    closest = max(sum(weights[term] for term in sorted(pair)) for pair in pairs)
-    return Coverage(sum(weights[term] for term in sorted(held)) / total, closest / total)
+    return max(sum(weights[term] for term in sorted(pair)) for pair in pairs)
 
 
 def _verbatim(question: str, folded: Sequence[str]) -> float:

@@ -8,7 +8,7 @@ from gateway.core.fusion import Fused
 from gateway.core.matching import match_text, script
 from gateway.core.relevance import coverage
 
-RERANKED = 32  # more brought nothing, and each one's text has to be read
+RERANKED = 24  # more brought nothing, and each one's text has to be read
 
 
 @dataclass(frozen=True, slots=True)
