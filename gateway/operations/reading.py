@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from gateway.core.access import Account, Role
 from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
 from gateway.core.messages import web_chat
-from gateway.core.passages import Hit, Passage, Relevance, SearchResult
+from gateway.core.passages import Hit, Passage, SearchResult
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnCitation
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
 from gateway.interfaces import Audit, Clock, Retriever, Sources, Turns
 from gateway.knowledge.desk import Desk
+from gateway.operations.decision import DecisionView, decision_view
 from gateway.operations.table import Caller, Operation, Permission
 
 MOST_HITS = 20
@@ -48,16 +49,6 @@ class HitView:
     vector_rank: int | None
     lexical_score: float | None
     cosine: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionView:
-    """How the relevance was decided: each feature with its weight, and the cut."""
-
-    features: dict[str, float]
-    weights: dict[str, float]
-    bias: float
-    cut: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,16 +239,8 @@ def _search_view(result: SearchResult, *, with_raw_scores: bool) -> SearchView:
         result.scan_capped,
         result.relevance.is_relevant,
         round(result.relevance.probability, 4),
-        _decision_view(result.relevance) if with_raw_scores else None,
+        decision_view(result.relevance) if with_raw_scores else None,
     )
-
-
-def _decision_view(relevance: Relevance) -> DecisionView | None:
-    rule = relevance.rule
-    if rule is None:
-        return None
-    features = {name: round(value, 4) for name, value in relevance.features.items()}
-    return DecisionView(features, dict(rule.weights), rule.bias, rule.cut)
 
 
 def _hit_view(hit: Hit, *, with_raw_scores: bool) -> HitView:
