@@ -17,14 +17,14 @@ from gateway.core.access import (
     Collection,
     Sensitivity,
 )
-from gateway.core.documents import SourceState
+from gateway.core.documents import Source, SourceState
 from gateway.core.followups import Wording
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors, SearchMode, SearchResult
 from gateway.core.scope import Scope
-from gateway.errors import ExtractionError, ModelError
+from gateway.errors import ExtractionError, GatewayError, ModelError
 from gateway.evals.library import OpenLibrary
-from gateway.interfaces import Encoder, Vector
+from gateway.interfaces import Vector
 from gateway.system import SystemClock, Uuid7Ids
 from models.worker_client import LocalEncoder
 
@@ -38,9 +38,14 @@ WORKERS = os.cpu_count() or 2
 class _HeldBack:
     """The encoder, out of use until every document is read: then its speed can be told."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: NoEncoder | LocalEncoder) -> None:
         self._encoder = encoder
         self.is_open = False
+
+    def forget_questions(self) -> None:
+        """Each mode asks the same questions, and a latency includes the question's embedding."""
+        if isinstance(self._encoder, LocalEncoder):
+            self._encoder.forget_questions()
 
     @property
     def model_key(self) -> str:
@@ -72,15 +77,22 @@ class EvaluationLibrary:
 
     async def ingest(self, path: Path) -> str:
         """Read and index one document; ExtractionError with the code of A9."""
-        with await asyncio.to_thread(path.open, "rb") as file:
-            source, _is_new = await self._shelves.library.add_file(
-                self._collection, path.name, file, OWNER
-            )
+        source = await self._add(path)
         await self._shelves.ingestion.drain()
         read = await self._shelves.store.sources.find(source.id)
         if read is None or read.state is SourceState.FAILED:
             raise ExtractionError(path.name, code=read.error_code if read else None)
         return source.id
+
+    async def _add(self, path: Path) -> Source:
+        with await asyncio.to_thread(path.open, "rb") as file:
+            try:
+                add = self._shelves.library.add_file
+                return (await add(self._collection, path.name, file, OWNER))[0]
+            except GatewayError as error:
+                if error.code != "too_large":
+                    raise
+                raise ExtractionError(path.name, code=error.code, **error.params) from error
 
     async def embed(self) -> AsyncIterator[int]:
         """Make all vectors; yields how many passages have theirs. ModelError."""
@@ -107,6 +119,7 @@ class EvaluationLibrary:
         self, wordings: Sequence[Wording], limit: int, mode: SearchMode
     ) -> SearchResult:
         """As the gateway searches, without a log row."""
+        self._encoder.forget_questions()
         return await self._shelves.search.find_any(wordings, self._scope, limit, mode=mode)
 
     async def _searchable(self) -> tuple[int, int]:

@@ -97,6 +97,10 @@ class LocalEncoder:
             self._questions.popitem(last=False)
         return cached
 
+    def forget_questions(self) -> None:
+        """The next one is embedded anew, whoever asked it before; for measuring what that takes."""
+        self._questions.clear()
+
     async def embed_passages(self, texts: Sequence[str]) -> Sequence[Vector]:
         """All or ModelError; a caller that is cancelled takes its waiting texts with it."""
         try:

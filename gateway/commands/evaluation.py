@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import gateway
+from gateway.catalogue import text
 from gateway.commands.model import install_model
 from gateway.commands.output import DONE, FAILED, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
+from gateway.errors import InvalidRequestError
 from gateway.system import SystemClock
 
 BUILT = Path(gateway.__file__).parents[1] / ".demo" / "models"  # of a source checkout
@@ -17,7 +19,7 @@ BUILT = Path(gateway.__file__).parents[1] / ".demo" / "models"  # of a source ch
 def register(commands: Commands) -> None:
     """Add this command."""
     command = commands.add("knowledge eval", run_evaluation)
-    command.add_argument("--docs", type=Path, required=True, help=say("opt_docs"))
+    command.add_argument("--docs", type=Path, required=True, action="append", help=say("opt_docs"))
     command.add_argument("--questions", type=Path, required=True, help=say("opt_questions"))
     command.add_argument("--model", default="none", help=say("opt_eval_model"))
     command.add_argument("--model-home", type=Path, help=say("opt_model_home"))
@@ -29,13 +31,14 @@ def register(commands: Commands) -> None:
 
 
 async def run_evaluation(options: argparse.Namespace) -> int:
-    from rich.progress import Progress  # noqa: PLC0415 - no other command has to wait for these
+    from rich.console import Console  # noqa: PLC0415 - no other command has to wait for these
+    from rich.progress import Progress  # noqa: PLC0415
 
     from gateway.app_evaluation import evaluation_library  # noqa: PLC0415
     from gateway.evals.evaluate import EvalOptions, evaluate  # noqa: PLC0415
 
     asked = EvalOptions(
-        docs=options.docs,
+        docs=tuple(options.docs),
         questions=options.questions,
         model=options.model,
         model_home=options.model_home,
@@ -44,10 +47,12 @@ async def run_evaluation(options: argparse.Namespace) -> int:
         min_recall=options.min_recall,
         work_dir=options.work_dir,
     )
+    _check_report(options.report)
     models_dir = (options.model_home or home_folder(options.home)) / "models" / "embedding"
     if asked.model_name is not None:  # measured at once, without a step before
         await install_model(asked.model_name, models_dir, BUILT if BUILT.is_dir() else None)
-    with Progress(disable=not sys.stderr.isatty(), transient=True) as bar:
+    console = Console(stderr=True)  # standard output is the report's
+    with Progress(console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
         tasks = {}
 
         def progress(step: str, done: int, total: int) -> None:
@@ -61,3 +66,11 @@ async def run_evaluation(options: argparse.Namespace) -> int:
         report.write(options.report)
     show(options, report.to_json(), report.lines(language()))
     return DONE if report.is_met else FAILED
+
+
+def _check_report(report: Path | None) -> None:
+    """Before an hour's work, not after it."""
+    if report is not None and not report.parent.is_dir():
+        folder = str(report.parent)
+        reason = text("eval.no_report_folder", language(), folder=folder)
+        raise InvalidRequestError("no folder for the report", reason=reason)

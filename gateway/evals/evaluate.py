@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from gateway.catalogue import text
 from gateway.core.metrics import RANKS_COUNTED, Outcome, figures
 from gateway.core.passages import Passage, SearchMode
 from gateway.errors import ExtractionError, InvalidRequestError
+from gateway.evals.documents import Document, documents_of
 from gateway.evals.library import Library, OpenLibrary
 from gateway.evals.memory import PeakMemory
 from gateway.evals.questions import Question, comparable, read_questions
@@ -31,10 +33,11 @@ Progress = Callable[[str, int, int], None]
 class EvalOptions:
     """The options of `shutten knowledge eval` (FEATURES A28); `model` is "none" or "local:NAME".
 
-    `modes` empty means keyword alone without a model, else keyword, vector, hybrid.
+    `docs` are folders whose files become one library. `modes` empty means keyword alone without a
+    model, else keyword, vector, hybrid.
     """
 
-    docs: Path
+    docs: tuple[Path, ...]
     questions: Path
     model: str = NO_MODEL
     model_home: Path | None = None
@@ -83,10 +86,11 @@ async def evaluate(
     modes = options.checked_modes()
     questions = await asyncio.to_thread(read_questions, options.questions)
     documents = await asyncio.to_thread(_documents, options.docs)
+    named = {document.name for document in documents}
     with _work_folder(options.work_dir) as home:
         async with open_library(home) as library:
             run = _Run(library, clock, progress)
-            await run.ingest(documents, options.docs)
+            await run.ingest(documents)
             rate = await run.embed() if options.model_name else None
             outcomes = {
                 mode: await run.search(questions, mode, max(RANKS_COUNTED, options.k))
@@ -102,15 +106,20 @@ async def evaluate(
                 modes={mode: figures(found, options.k) for mode, found in outcomes.items()},
                 outcomes=outcomes,
                 skipped=tuple(run.skipped),
+                unknown_sources=tuple(sorted(_sources(questions) - named)),
                 min_recall=options.min_recall,
             )
 
 
-def _documents(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    if not found:
-        raise _refused("no_documents", folder=str(folder))
-    return [path for path in found if not path.name.startswith(".")]
+def _documents(folders: Sequence[Path]) -> tuple[Document, ...]:
+    for folder in folders:
+        if not documents_of([folder]):
+            raise _refused("no_documents", folder=str(folder))
+    return documents_of(folders)
+
+
+def _sources(questions: Sequence[Question]) -> set[str]:
+    return {gold.source for question in questions for gold in question.gold}
 
 
 @contextmanager
@@ -120,9 +129,9 @@ def _work_folder(asked: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="shutten-eval-") as folder:
             yield Path(folder)
         return
-    asked.mkdir(parents=True, exist_ok=True)
-    if any(asked.iterdir()):
+    if asked.exists() and (not asked.is_dir() or any(asked.iterdir())):
         raise _refused("work_dir_not_empty", folder=str(asked))
+    asked.mkdir(parents=True, exist_ok=True)
     yield asked
 
 
@@ -133,18 +142,17 @@ class _Run:
         self._library = library
         self._clock = clock
         self._progress = progress
-        self._names: dict[str, str] = {}  # source id -> file name
+        self._names: dict[str, set[str]] = defaultdict(set)  # source id -> files with its bytes
         self._texts: dict[int, str] = {}  # passage id -> text as gold is compared with
         self.memory = PeakMemory()
         self.skipped: list[tuple[str, str]] = []
 
-    async def ingest(self, documents: Sequence[Path], root: Path) -> None:
-        for done, path in enumerate(documents, start=1):
-            name = path.relative_to(root).as_posix()
+    async def ingest(self, documents: Sequence[Document]) -> None:
+        for done, document in enumerate(documents, start=1):
             try:
-                self._names[await self._library.ingest(path)] = name
+                self._names[await self._library.ingest(document.path)].add(document.name)
             except ExtractionError as error:
-                self.skipped.append((name, error.code))
+                self.skipped.append((document.name, error.code))
             self._tell("ingest", done, len(documents))
 
     async def embed(self) -> float:
@@ -178,15 +186,20 @@ class _Run:
             is_refused=not result.relevance.is_relevant,
             hits=len(result.hits),
             latency_ms=latency_ms,
+            probability=result.relevance.probability,
+            language=question.group,
         )
 
     def _answers(self, question: Question, passage: Passage) -> bool:
-        name = self._names[passage.source_id]
+        names = self._names[passage.source_id]
         if passage.id not in self._texts:
             self._texts[passage.id] = comparable(passage.text)
         folded = self._texts[passage.id]
-        return any(gold.is_at(name, folded, passage.locator) for gold in question.gold)
+        return any(
+            gold.is_at(name, folded, passage.locator) for gold in question.gold for name in names
+        )
 
     def _tell(self, step: str, done: int, total: int) -> None:
-        self.memory.sample()
+        if step not in MODES or done == total:  # the kernel keeps the peaks of who still runs
+            self.memory.sample()
         self._progress(step, done, total)

@@ -8,6 +8,7 @@ import msgspec
 
 from gateway.catalogue import text
 from gateway.core.followups import Said, Wording, resolve
+from gateway.core.matching import script
 from gateway.core.passages import Locator
 from gateway.errors import InvalidRequestError
 
@@ -45,6 +46,7 @@ class Question(msgspec.Struct, frozen=True):
     """A question of the set. Without gold places it has no answer in the documents.
 
     `history` is what was said before it, oldest first: questions, with or without an answer.
+    `language` groups the figures; where it is not said, it is told by the letters.
     """
 
     id: str
@@ -53,6 +55,12 @@ class Question(msgspec.Struct, frozen=True):
     gold: tuple[Gold, ...] = ()
     answerable: bool = True
     history: tuple[str | Past, ...] = ()
+    language: str = ""
+
+    @property
+    def group(self) -> str:
+        """The language under which its figures are told."""
+        return self.language or script(self.question)
 
     @property
     def is_answerable(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.catalogue import error_text, text
-from gateway.core.metrics import Figures, Outcome, Recall
+from gateway.core.metrics import KEEP, Figures, Outcome, Part, RefusalPoint
 
 _COLUMNS = ("R@1", "R@5", "R@10", "MRR@10", "kept", "refused", "empty", "p50 ms", "p95 ms")
 
@@ -24,6 +24,7 @@ class Report:
     modes: Mapping[str, Figures]
     outcomes: Mapping[str, Sequence[Outcome]]  # by mode, in the order of the questions
     skipped: Sequence[tuple[str, str]] = ()  # documents that could not be read, with the code
+    unknown_sources: Sequence[str] = ()  # gold names no document: a slip in the questions file
     min_recall: float | None = None
 
     @property
@@ -46,11 +47,17 @@ class Report:
             "passages_per_minute": _rounded(self.passages_per_minute, 1),
             "vector_bytes": self.vector_bytes,
             "peak_rss_mb": _rounded(self.peak_rss_mb, 1),
+            "k": self.k,
+            "min_recall": self.min_recall,
+            "judged": self.judged,
+            "is_met": self.is_met,
             "modes": {mode: _mode(figures) for mode, figures in self.modes.items()},
             "questions": list(self._questions()),
         }
         if self.skipped:
             report["skipped"] = [{"source": name, "code": code} for name, code in self.skipped]
+        if self.unknown_sources:
+            report["unknown_sources"] = list(self.unknown_sources)
         return report
 
     def _questions(self) -> Iterator[dict[str, Any]]:
@@ -59,6 +66,7 @@ class Report:
             yield {
                 "id": judged.question_id,
                 "type": judged.type,
+                "language": judged.language,
                 "answerable": judged.is_answerable,
                 "rank": judged.rank,
                 "refused": judged.is_refused,
@@ -66,6 +74,7 @@ class Report:
                     mode: {
                         "rank": outcome.rank,
                         "refused": outcome.is_refused,
+                        "probability": _rounded(outcome.probability),
                         "latency_ms": _rounded(outcome.latency_ms, 2),
                     }
                     for mode, outcome in zip(self.outcomes, row, strict=True)
@@ -89,13 +98,31 @@ class Report:
         )
         for name, code in self.skipped:
             yield text("eval.skipped", language, name=name, reason=error_text(code, language))
-        yield f"{'':22}{'n':>5} " + " ".join(f"{column:>7}" for column in _COLUMNS)
+        for name in self.unknown_sources:
+            yield text("eval.unknown_source", language, name=name)
+        yield f"{'':24}{'n':>9} " + " ".join(f"{column:>7}" for column in _COLUMNS)
         for mode, figures in self.modes.items():
-            yield f"{mode:22}{figures.overall.n:5} " + _cells(figures.overall, figures)
-            for kind, recall in figures.by_type.items():
-                yield f"  {kind:20}{recall.n:5} " + _cells(recall)
+            yield _row(mode, figures.overall, figures.latency_p50_ms, figures.latency_p95_ms)
+            for kind, part in figures.by_type.items():
+                yield _row(f"  {kind}", part)
+            for spoken, part in figures.by_language.items():
+                yield _row(f"  [{spoken}]", part)
+        yield from self._refusal(language)
         if not self.is_met:
             yield self._below(language)
+
+    def _refusal(self, language: str | None) -> Iterator[str]:
+        figures = self.modes[self.judged]
+        if figures.strictest is None or figures.strictest.refused_share is None:
+            return
+        points = (*figures.refusal_curve[1::2], figures.strictest)
+        *curve, best = (
+            f"{point.cut:.2f}: {_cell(point.kept_share).strip()}/"
+            f"{_cell(point.refused_share).strip()}"
+            for point in points
+        )
+        yield text("eval.curve", language, mode=self.judged, points=" · ".join(curve))
+        yield text("eval.strictest", language, percent=round(KEEP * 100), point=best)
 
     def _below(self, language: str | None) -> str:
         value = _cell(self.modes[self.judged].recall_at_k).strip()
@@ -104,27 +131,46 @@ class Report:
 
 
 def _mode(figures: Figures) -> dict[str, Any]:
+    overall = _part(figures.overall)
+    shares = {name: overall[name] for name in ("refused_share", "kept_share", "empty_share")}
     return {
-        "overall": _recall(figures.overall),
-        "by_type": {kind: _recall(recall) for kind, recall in figures.by_type.items()},
-        "refused_share": _rounded(figures.refused_share),
-        "kept_share": _rounded(figures.kept_share),
-        "empty_share": _rounded(figures.empty_share),
+        "overall": overall,
+        "by_type": {kind: _part(part) for kind, part in figures.by_type.items()},
+        "by_language": {name: _part(part) for name, part in figures.by_language.items()},
+        **shares,
         "recall_at_k": _rounded(figures.recall_at_k),
+        "recall_at_k_standard_error": _rounded(figures.recall_at_k_error),
         "latency_ms": {
             "p50": _rounded(figures.latency_p50_ms, 2),
             "p95": _rounded(figures.latency_p95_ms, 2),
         },
+        "refusal_curve": [_point(point) for point in figures.refusal_curve],
+        f"refusal_at_{round(KEEP * 100)}_kept": _point(figures.strictest),
     }
 
 
-def _recall(recall: Recall) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, Any]:
+    recall = part.recall
     return {
         "recall_at_1": _rounded(recall.recall_at_1),
         "recall_at_5": _rounded(recall.recall_at_5),
         "recall_at_10": _rounded(recall.recall_at_10),
         "mrr_at_10": _rounded(recall.mrr_at_10),
         "n": recall.n,
+        "kept_share": _rounded(part.kept_share),
+        "unanswerable": part.unanswerable,
+        "refused_share": _rounded(part.refused_share),
+        "empty_share": _rounded(part.empty_share),
+    }
+
+
+def _point(point: RefusalPoint | None) -> dict[str, float | None] | None:
+    if point is None:
+        return None
+    return {
+        "cut": _rounded(point.cut),
+        "kept_share": _rounded(point.kept_share),
+        "refused_share": _rounded(point.refused_share),
     }
 
 
@@ -132,15 +178,13 @@ def _rounded(value: float | None, digits: int = 4) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def _cells(recall: Recall, figures: Figures | None = None) -> str:
+def _row(name: str, part: Part, *latencies: float | None) -> str:
+    recall = part.recall
     values = [recall.recall_at_1, recall.recall_at_5, recall.recall_at_10, recall.mrr_at_10]
-    if figures:
-        values += [figures.kept_share, figures.refused_share, figures.empty_share]
-    cells = [_cell(value) for value in values]
-    if figures:
-        latencies = (figures.latency_p50_ms, figures.latency_p95_ms)
-        cells += [_cell(value, 1) for value in latencies]
-    return " ".join(cells)
+    values += [part.kept_share, part.refused_share, part.empty_share]
+    cells = [_cell(value) for value in values] + [_cell(value, 1) for value in latencies]
+    count = f"{recall.n}+{part.unanswerable}"
+    return f"{name:24}{count:>9} " + " ".join(cells)
 
 
 def _cell(value: float | None, digits: int = 3) -> str:

@@ -30,7 +30,13 @@ QUESTIONS = [
         "question": "特別休假有幾日",
         "gold": [{"source": "handbook.md", "contains": "七 日"}],
     },
-    {"id": "b", "question": "病假超過", "type": "list", "gold": [{"source": "sub/sick.md"}]},
+    {
+        "id": "b",
+        "question": "病假超過",
+        "type": "list",
+        "language": "ja",
+        "gold": [{"source": "sub/sick.md"}],
+    },
     {"id": "c", "question": "特別休假", "gold": [{"source": "handbook.md", "contains": "十日"}]},
     {"id": "d", "question": "量子糾纏", "type": "none", "answerable": False},
 ]
@@ -41,6 +47,7 @@ class MemoryLibrary:
 
     def __init__(self) -> None:
         self.world = World()
+        self.sources: dict[str, str] = {}
 
     async def ingest(self, path: Path) -> str:
         if path.suffix == ".pdf":
@@ -48,7 +55,9 @@ class MemoryLibrary:
         self.world.clock.seconds += 1
         number = len(self.world.library.passages) + 1
         text = await asyncio.to_thread(path.read_text, "utf-8")
-        return self.world.library.add(number, text).source_id
+        if text not in self.sources:
+            self.sources[text] = self.world.library.add(number, text).source_id
+        return self.sources[text]
 
     async def embed(self) -> AsyncIterator[int]:
         await self.world.library.embed_all()
@@ -76,7 +85,7 @@ def options(tmp_path: Path) -> EvalOptions:
         path.write_text(text, "utf-8")
     questions = tmp_path / "questions.jsonl"
     questions.write_text("\n".join(json.dumps(q, ensure_ascii=False) for q in QUESTIONS), "utf-8")
-    return EvalOptions(tmp_path / "docs", questions)
+    return EvalOptions((tmp_path / "docs",), questions)
 
 
 async def run(options: EvalOptions, steps: list[tuple[str, int, int]] | None = None) -> Report:
@@ -112,17 +121,19 @@ async def test_the_report_of_all_modes(options: EvalOptions) -> None:
     }
     assert written["skipped"] == [{"source": "broken.pdf", "code": "no_text_layer"}]
     hybrid = written["modes"]["hybrid"]
-    assert hybrid["overall"] == {
-        "recall_at_1": pytest.approx(0.6667, abs=1e-4),
-        "recall_at_5": pytest.approx(0.6667, abs=1e-4),
-        "recall_at_10": pytest.approx(0.6667, abs=1e-4),
-        "mrr_at_10": pytest.approx(0.6667, abs=1e-4),
-        "n": 3,
+    overall = hybrid["overall"]
+    assert {overall[f"recall_at_{k}"] for k in (1, 5, 10)} == {overall["mrr_at_10"]} == {0.6667}
+    assert (overall["n"], overall["unanswerable"], overall["empty_share"]) == (3, 1, 0.0)
+    kinds = {kind: (each["n"], each["unanswerable"]) for kind, each in hybrid["by_type"].items()}
+    assert kinds == {"factoid": (2, 0), "list": (1, 0), "none": (0, 1)}
+    spoken = {
+        name: (each["n"], each["unanswerable"]) for name, each in hybrid["by_language"].items()
     }
-    assert {kind: figures["n"] for kind, figures in hybrid["by_type"].items()} == {
-        "factoid": 2,
-        "list": 1,
-    }
+    assert spoken == {"ja": (1, 0), "zh": (2, 1)}
+    curve = hybrid["refusal_curve"]
+    assert [point["cut"] for point in curve] == [n / 20 for n in range(1, 20)]
+    assert hybrid["refusal_at_95_kept"]["kept_share"] == 1.0
+    assert 0 < hybrid["recall_at_k_standard_error"] < 0.3
     assert hybrid["latency_ms"] == {"p50": 10.0, "p95": 10.0}
     assert written["modes"]["keyword"]["empty_share"] == 1.0
     assert hybrid["refused_share"] == 1.0
@@ -133,7 +144,10 @@ async def test_the_report_of_all_modes(options: EvalOptions) -> None:
         ("d", None),
     ]
     assert written["questions"][3]["refused"] is True
-    assert any("hybrid" in line for line in report.lines("en"))
+    lines = list(report.lines("en"))
+    assert any(line.startswith("hybrid") and "3+1" in line for line in lines)
+    assert any("[ja]" in line for line in lines)
+    assert any("kept/refused by cut: 0.10: 1.000/" in line for line in lines)
 
 
 async def test_min_recall_judges_the_last_mode(options: EvalOptions, tmp_path: Path) -> None:
@@ -165,6 +179,8 @@ async def test_options_that_do_not_fit(options: EvalOptions, changes: dict[str, 
 async def test_the_work_folder_must_be_empty_and_stays(
     options: EvalOptions, tmp_path: Path
 ) -> None:
+    with pytest.raises(InvalidRequestError):
+        await run(replace(options, work_dir=options.questions))
     work = tmp_path / "work"
     await run(replace(options, work_dir=work))
     assert work.is_dir()
@@ -175,8 +191,46 @@ async def test_the_work_folder_must_be_empty_and_stays(
 
 async def test_a_folder_without_documents(options: EvalOptions, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
+    (tmp_path / "none" / ".git").mkdir()
+    (tmp_path / "none" / ".git" / "config").write_text("hidden", "utf-8")
     with pytest.raises(InvalidRequestError):
-        await run(replace(options, docs=tmp_path / "none"))
+        await run(replace(options, docs=(tmp_path / "none",)))
+    with pytest.raises(InvalidRequestError):
+        await run(replace(options, docs=(*options.docs, tmp_path / "absent")))
+
+
+async def test_several_folders_are_one_library(options: EvalOptions, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "handbook.md").write_text("喪假八日。", "utf-8")
+    (other / "only.md").write_text("婚假八日。", "utf-8")
+    wanted = {
+        "a": ("特別休假", f"{options.docs[0]}/handbook.md", 1),
+        "b": ("喪假八日", f"{other}/handbook.md", 1),
+        "c": ("婚假八日", "only.md", 1),
+        "d": ("特別休假", "handbook.md", None),  # of two folders: which one is not said
+    }
+    rows = [
+        {"id": key, "question": question, "gold": [{"source": source}]}
+        for key, (question, source, _) in wanted.items()
+    ]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    options.questions.write_text(text, "utf-8")
+    report = await run(replace(options, docs=(*options.docs, other, other)))
+    assert report.passages == 4
+    ranks = {each["id"]: each["rank"] for each in report.to_json()["questions"]}
+    assert ranks == {key: rank for key, (_, _, rank) in wanted.items()}
+    assert report.to_json()["unknown_sources"] == ["handbook.md"]
+    assert any("handbook.md, which" in line for line in report.lines("en"))
+
+
+async def test_a_document_that_is_there_twice_has_both_names(options: EvalOptions) -> None:
+    (options.docs[0] / "copy.md").write_text(DOCS["handbook.md"], "utf-8")
+    row = {"id": "a", "question": "特別休假", "gold": [{"source": "handbook.md"}]}
+    other = row | {"id": "b", "gold": [{"source": "copy.md"}]}
+    options.questions.write_text(f"{json.dumps(row)}\n{json.dumps(other)}", "utf-8")
+    report = await run(options)
+    assert [each["rank"] for each in report.to_json()["questions"]] == [1, 1]
 
 
 def test_peak_memory_sums_the_tree(tmp_path: Path) -> None:
