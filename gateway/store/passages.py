@@ -16,9 +16,10 @@ from gateway.store.job_rows import AFTER_DELETION_US, AFTER_GROWTH_US, put_job
 from gateway.store.json_text import json_list
 from gateway.store.passage_rows import CURRENT, passage_of
 from gateway.store.statements import Row, Statement, in_integers, in_texts
-from gateway.store.tables.library import passages, sources, vectors
+from gateway.store.tables.library import passages, sources
 from gateway.store.tables.people import collections
 from gateway.store.values import micros
+from gateway.store.vector_counts import VectorCounts
 
 _WITHIN = CURRENT.where(in_texts(collections.c.id, "scope"))
 _NOS = Statement(
@@ -44,11 +45,6 @@ _COUNT = Statement(
     .join(collections, collections.c.id == sources.c.collection_id)
     .where(IS_LIVE, in_texts(collections.c.id, "scope"))
 )
-_WITH_VECTORS = Statement(
-    select(func.count())
-    .select_from(vectors)
-    .where(vectors.c.model_key == bindparam("model"), in_integers(vectors.c.collection_no, "nos"))
-)
 _NOTHING = LexicalHits((), 0, {})
 
 
@@ -59,6 +55,7 @@ class SqlitePassages:
         self._database = database
         self._clock = clock
         self._ids = ids
+        self._with_vectors = VectorCounts()
 
     async def replace(self, revision: NewRevision) -> bool:
         """Sets the source's warnings to the revision's; puts the job `optimize_index`."""
@@ -151,10 +148,10 @@ class SqlitePassages:
         listed = json_list(scope.collections)
 
         def unit(connection: Connection) -> tuple[int, int]:
-            nos = json_list(row[0] for row in _NOS.all(connection, scope=listed))
+            nos = [row[0] for row in _NOS.all(connection, scope=listed)]
             return (
                 _COUNT.scalar(connection, scope=listed),
-                _WITH_VECTORS.scalar(connection, model=model_key, nos=nos),
+                self._with_vectors.within(connection, model_key, nos),
             )
 
         return await self._database.read(unit)

@@ -87,3 +87,42 @@ async def test_vectors_of_a_removed_collection_are_not_handed_out(
     await store.vectors.put("m", [vectors_of(passage)])
     await store.collections.remove(hr.id)
     assert (await store.vectors.changes("m", 0))[1] == []
+
+
+async def test_the_count_of_passages_with_vectors_follows_every_change(
+    world: World, store: Store
+) -> None:
+    ken = await world.account("ken")
+    hr, faq = [await world.collection(ken) for _ in range(2)]
+    sources = [await world.text(each, "甲", "乙", "丙") for each in (hr, faq)]
+    everything = await world.scope(ken)
+    counts: list[tuple[int, ...]] = []
+
+    async def count() -> None:
+        """Of each collection and both, as counted, beside what is handed out row by row."""
+        rows = (await store.vectors.changes("m", 0))[1]
+        seen = [row.collection_id for row in rows]
+        told = []
+        for each in ({hr.id}, {faq.id}, {hr.id, faq.id}):
+            scope = everything.narrow(frozenset(each))
+            told.append((await store.passages.searchable(scope, "m"))[1])
+            assert told[-1] == sum(name in each for name in seen)
+        counts.append(tuple(told))
+
+    await count()
+    missing = await store.vectors.without_vectors("m", None, 9)
+    for some in (missing[:2], missing[1:4], missing[4:]):  # one of them for the second time
+        await store.vectors.put("m", [vectors_of(each) for each in some])
+        await store.vectors.put("other", [vectors_of(each) for each in missing])
+        await count()
+    assert await world.read(sources[0], "丙", "丁")
+    await count()
+    await store.vectors.remove_model("other")
+    await store.sources.remove(sources[1].id, world.clock.now())
+    await count()
+    await store.vectors.put("m", [vectors_of(each) for each in missing])  # gone but for one
+    await count()
+    await store.vectors.remove_model("m")
+    await count()
+    assert [each[2] for each in counts] == [0, 2, 4, 6, 4, 1, 1, 0]
+    assert [each[0] for each in counts] == [0, 2, 3, 3, 1, 1, 1, 0]
