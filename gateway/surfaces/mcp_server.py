@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
-from gateway.surfaces.mcp_tools import TextContent, Toolbox, ToolAnswer, ToolCard
+from gateway.surfaces.mcp_tools import TextContent, ToolAnswer, Toolbox, ToolCard
 
 NAME = "shutten"
 Context = ServerRequestContext[Any, Any]
