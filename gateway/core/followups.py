@@ -16,6 +16,7 @@ SURE_RAW = 0.5  # what the message alone counts where it says that it leans
 BARE_RAW = 0.25  # where it names nothing of its own
 SOME = 0.01  # any one of its terms
 MAYBE_CARRIED = 0.5  # what the conversation counts where it does not
+_HAN = re.compile("[\u3400-\u9fff]")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 
 
@@ -55,6 +56,11 @@ class Resolved:
     def text(self) -> str:
         """The whole question in one; the message itself where it stands alone."""
         return _joined(self.carried, leaned(self.question).rest) if self.carried else self.question
+
+    @property
+    def own_words(self) -> str:
+        """What the message says itself, without 那…呢; the message where it stands alone."""
+        return leaned(self.question).rest if self.carried else self.question
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
@@ -98,10 +104,10 @@ def resolve(question: str, past: Sequence[Said]) -> Resolved:
 
 
 def content(text: str) -> frozenset[str]:
-    """The index terms of a text that say what it is about; all of them if none does."""
+    """The index terms of a text that say what it is about: words, else single letters (終わり)."""
     terms = frozenset(query_terms(text).terms)
     told = {term for term in terms if not is_common(term) and not _HIRAGANA.search(term)}
-    return frozenset(told) or terms
+    return frozenset(told) or frozenset(_HAN.findall(match_text(text))) or terms
 
 
 def _is_question(text: str) -> bool:

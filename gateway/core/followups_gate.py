@@ -98,7 +98,7 @@ _ASKS = {
     "zh": re.compile(
         r"請問|请问|可不可以|能不能|會不會|会不会|要不要|是不是|有沒有|有没有|可以|什麼時候|什么时候|什麼|什么"
         r"|甚麼|多少錢|多少钱|多少|多久|多長|多长|多遠|多远|[幾几](?:天|日|週|周|個月|个月|個|个|點|点|歲|岁|年"
-        r"|次|人|元|號|号|趟)?|怎麼辦|怎么办|怎麼|怎么|怎樣|怎样|如何|為什麼|为什么|為何|是否|哪裡|哪里|哪些"
+        r"|月|折|期|次|人|元|號|号|趟)?|怎麼辦|怎么办|怎麼|怎么|怎樣|怎样|如何|為什麼|为什么|為何|是否|哪裡|哪里|哪些"
         r"|哪個|哪个|哪一|哪|誰|谁|[嗎吗]|吧|啊|需要|應該|应该|最多|最少"
     ),
     "ja": re.compile(
@@ -203,10 +203,11 @@ def is_thanks(text: str) -> bool:
 def _leaning(marked: _Marks, size: int, own: int, tongue: str) -> Leaning:
     """`size` of all it is about, `own` of what of it is no mere property."""
     short = SHORT_WORDS if tongue == "en" else SHORT
-    if own == 0 or (marked.points and size <= LONG_POINTED):
+    names_nothing = 0 if tongue == "en" else 1  # one Chinese letter names no subject
+    if own <= names_nothing or (marked.points and size <= LONG_POINTED):
         return Leaning.SURE
     if marked.opens or marked.ends:
-        return Leaning.SURE if size <= LONG_OPENED else Leaning.MAYBE
+        return Leaning.SURE if own <= LONG_OPENED else Leaning.MAYBE
     return Leaning.MAYBE if own <= short else Leaning.NOT
 
 

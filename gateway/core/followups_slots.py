@@ -117,9 +117,9 @@ def _without_alike(topic: str, rest: str) -> str:
         if _TAILS.fullmatch(word[-1]) and word not in topic:
             alike = rf"[\u3005-\u3007\u3400-\u9fff]{{{len(word) - 1}}}{word[-1]}"
             topic = re.sub(alike, f" {word} ", topic, count=1)
-    for tail in _COMPOUND.findall(rest):
-        if f" {tail}" in topic:
-            topic = re.sub(rf"\b[a-z]+[ -]{tail}\b", " ", topic)
+    for compound in _COMPOUND.finditer(rest):
+        if compound[0] not in topic:
+            topic = re.sub(rf"\b[a-z]+[ -]{compound[1]}\b", " ", topic)
     return topic
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from gateway.core.matching import match_text
@@ -29,6 +29,21 @@ _ASKING = re.compile(
 )
 _MOST_CHARS = 1_000
 _MOST_TERMS = 64
+_CARRIED = 0.5  # what a word of the conversation weighs beside one of the question
+_LEAST_STEM = 3
+_STEM = 6  # letters: deliver and delivery are one
+_SUFFIXES = (
+    ("ments", ""),
+    ("ment", ""),
+    ("ings", ""),
+    ("ing", ""),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ss", "ss"),
+    ("es", ""),
+    ("ed", ""),
+    ("s", ""),
+)
 _PARTICLES = frozenset("はがをにのでともへやか")
 _STOP = """
 a an the of to in on for and or is are was were be been do does did i we you my our your me it its
@@ -58,6 +73,7 @@ _WRITTEN = re.compile(
     rf"(?=\s?(?:个|工作|working )?\s?(?:{_UNIT}))"
     rf"|\b({'|'.join(_ENGLISH)})\b"
 )
+_HALF_YEAR = re.compile(r"(?<![上下一二三四五六七八九十])半年(?!度)|\bhalf a year\b")
 _AMOUNT = re.compile(rf"(\d+)\s?(?:个工作|工作|working |calendar |个)?\s?({_UNIT})")
 
 _NUMBER = r"[0-9〇零一二两三四五六七八九十百千万半]"
@@ -94,6 +110,7 @@ class Term:
     text: str
     weight: float
     abbreviates: re.Pattern[str] | None = None  # 特休 also stands for 特別休假
+    is_carried: bool = False  # of the conversation before a follow-up question
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +125,22 @@ class AskedFor:
     expected: re.Pattern[str] | None
 
 
-def asked_for(question: str) -> AskedFor:
-    """Take a question apart; no terms where it holds none. Of a pasted page only the start."""
+def asked_for(question: str, carried: str = "") -> AskedFor:
+    """Take a question apart; no terms where it holds none. Of a pasted page only the start.
+
+    `carried` are words that stand before a follow-up question in the conversation.
+    """
+    own = _taken_apart(question)
+    if not carried:
+        return own
+    before = _taken_apart(carried)
+    known = {term.text for term in own.terms}
+    kept = (replace(each, weight=each.weight * _CARRIED, is_carried=True) for each in before.terms)
+    more = tuple(each for each in kept if each.text not in known)
+    return AskedFor((*own.terms, *more), own.letters, own.expected or before.expected)
+
+
+def _taken_apart(question: str) -> AskedFor:
     folded = match_text(question[:_MOST_CHARS])
     text = with_digits(folded)
     found = {term.text: term for term in islice(_terms(text), _MOST_TERMS)}
@@ -119,8 +150,8 @@ def asked_for(question: str) -> AskedFor:
 
 
 def with_digits(folded: str) -> str:
-    """Numbers of a folded text that count something, as digits: 滿一年 → 满1年."""
-    return _WRITTEN.sub(lambda match: str(_number(match)), folded)
+    """Numbers of a folded text that count something, as digits: 滿一年 → 满1年, 半年 → 6个月."""
+    return _WRITTEN.sub(lambda match: str(_number(match)), _HALF_YEAR.sub("6个月", folded))
 
 
 def amounts(text: str) -> frozenset[str]:
@@ -175,4 +206,13 @@ def _number(match: re.Match[str]) -> int:
 def _stem(word: str) -> str:
     if any(map(str.isdigit, word)):
         return word
-    return word.removesuffix("'s").rstrip("s")[:6] or word
+    stem = word.removesuffix("'s")
+    for suffix, instead in _SUFFIXES:
+        if stem.endswith(suffix) and len(stem) - len(suffix) >= _LEAST_STEM:
+            stem = stem.removesuffix(suffix) + instead
+            break
+    if stem.endswith("e") and len(stem) > _LEAST_STEM:
+        stem = stem[:-1]
+    if len(stem) > _LEAST_STEM and stem[-1] == stem[-2]:
+        stem = stem[:-1]  # shipped, ship
+    return stem[:_STEM]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gateway.catalogue import DEFAULT_LANGUAGE, text
 from gateway.core.chat import ChatMessage, Draft, Speaker, Tool, ToolCall
+from gateway.core.followups import Resolved, resolve, said
 from gateway.core.matching import script
 from gateway.core.passage_block import CLOSE, ShownPassage
 from gateway.core.prompt import TOOL_SEARCH, is_searchable, parse_passages
@@ -19,7 +20,8 @@ class ExtractiveModel:
     """Implements `interfaces.LanguageModel`: quotes passages, or says that nothing fits.
 
     It behaves like a model with the tool (DESIGN section 8.14): where no passage came with the
-    question it searches once, and never says a word that no passage holds.
+    question it searches once, and never says a word that no passage holds. A follow-up question
+    is read after what was said before it.
     """
 
     async def complete(
@@ -31,14 +33,16 @@ class ExtractiveModel:
             return Draft("")
         asked = messages[asked_at].text
         question = asked.rpartition(CLOSE)[2].strip()
+        meant = resolve(question, said(messages[:asked_at]))
         injected = parse_passages(asked)
         results = [m.text for m in messages[asked_at + 1 :] if m.speaker is Speaker.TOOL]
         found = tuple(passage for result in results for passage in parse_passages(result))
         if _may_search(question, injected, results, tools):
-            query = json.dumps({"query": question}, ensure_ascii=False)
+            wanted = meant.text if meant.is_sure else question
+            query = json.dumps({"query": wanted}, ensure_ascii=False)
             return Draft("", (ToolCall("search_1", TOOL_SEARCH.name, query),))
         # in a thread: with many passages it takes longer than the event loop may wait
-        answer = await asyncio.to_thread(_answer, question, injected, found)
+        answer = await asyncio.to_thread(_answer, meant, injected, found)
         for line in answer.splitlines(keepends=True):
             await on_delta(line)
         return Draft(answer)
@@ -57,12 +61,14 @@ def _may_search(
 
 
 def _answer(
-    question: str, injected: tuple[ShownPassage, ...], found: tuple[ShownPassage, ...]
+    meant: Resolved, injected: tuple[ShownPassage, ...], found: tuple[ShownPassage, ...]
 ) -> str:
-    language = LANGUAGE_OF_SCRIPT[script(question)]
-    if not is_searchable(question):
+    language = LANGUAGE_OF_SCRIPT[script(meant.question)]
+    if not is_searchable(meant.question):
         return text("llm.ask_me", language)
-    chosen = quotes(question, injected + found, are_relevant=bool(injected))
+    chosen = quotes(
+        meant.own_words, injected + found, are_relevant=bool(injected), carried=meant.carried
+    )
     return "\n".join(map(_marked, chosen)) or text("chat.no_answer", language)
 
 

@@ -52,14 +52,15 @@ class _Rated:
 
 
 def quotes(
-    question: str, passages: Sequence[ShownPassage], *, are_relevant: bool
+    question: str, passages: Sequence[ShownPassage], *, are_relevant: bool, carried: str = ""
 ) -> tuple[Quote, ...]:
     """One to MOST_QUOTES sentences, those of the most useful passage first; () if nothing fits.
 
     `are_relevant`: a search has already judged that the passages answer the question; then the
-    nearest sentence is shown even if it uses other words.
+    nearest sentence is shown even if it uses other words. `carried` are words of the conversation
+    that the question leaves out; they weigh less than its own.
     """
-    asked = asked_for(question)
+    asked = asked_for(question, carried)
     parted = [units(passage) for passage in passages]
     headings = {unit.about for group in parted for unit in group}
     lent = {about: _matches(asked.terms, about) for about in headings}
@@ -89,7 +90,11 @@ def _rate(asked: AskedFor, unit: Unit, place: tuple[int, int], about: Sequence[f
     if share > 0 and asked.expected is not None and asked.expected.search(unit.folded):
         value += _EXPECTED
     value += _LETTERS * _share_of_letters(asked.letters, unit.folded)
-    shared = frozenset(term.text for term, mine in zip(asked.terms, own, strict=True) if mine)
+    shared = frozenset(
+        term.text
+        for term, mine in zip(asked.terms, own, strict=True)
+        if mine and not term.is_carried
+    )
     return _Rated(*place, unit, share, value, shared)
 
 

@@ -166,6 +166,7 @@ class FakeRetriever:
     office: Office
     scopes: list[frozenset[str]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
+    wordings: list[Sequence[Wording]] = field(default_factory=list)
 
     async def search(
         self,
@@ -177,6 +178,7 @@ class FakeRetriever:
         wordings: Sequence[Wording] = (),
     ) -> SearchResult:
         self.queries.append(query)
+        self.wordings.append(wordings)
         self.scopes.append(scope.collections)
         terms = query_terms(" ".join(each.text for each in wordings) or query).terms
         readable = [
