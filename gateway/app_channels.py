@@ -12,6 +12,7 @@ from urllib.parse import quote
 import structlog
 
 from gateway.channel_set import Configured, Key
+from gateway.cloud_config import EMBEDDING_ONLY
 from gateway.config import Config, section, wrong
 from gateway.core.asking import is_blank
 from gateway.core.secrets import Secret
@@ -77,6 +78,8 @@ def build_providers(config: Config, *, is_strict: bool) -> dict[str, ProviderSet
     """Language models by provider id; where it is not strict a wrong one is told and left out."""
     providers: dict[str, ProviderSettings] = {}
     for name, table in config.providers.items():
+        if table.get("kind") in EMBEDDING_ONLY:
+            continue
         try:
             settings = section(ProviderSettings, table, f"providers.{name}")
             providers[name] = checked(name, settings)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.passages import NoVectors
+from gateway.core.scope import Scope
 from gateway.errors import ModelError
 from gateway.extract.supervisor import ExtractionSupervisor
 from gateway.fetching import GuardedFetch
@@ -16,12 +17,13 @@ from gateway.interfaces import Clock, Encoder, Ids, Vector
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.library import Library
 from gateway.knowledge.proposal_files import ProposalFolder
-from gateway.knowledge.search import Search
+from gateway.knowledge.search import MayLeave, Search
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
 from models.calibration import own_calibrations
 from models.catalogue import MODELS, model_of
+from models.cloud.encoder import CloudEncoder
 from models.switching import EncoderSwitch, Former
 from models.worker_client import LocalEncoder
 
@@ -70,9 +72,11 @@ class Shelves:
 
 
 def build_encoder(settings: EmbeddingSettings, models_dir: Path, clock: Clock) -> Encoder:
-    """The local encoder, or one that says why there is none."""
+    """The local encoder, the cloud's, or one that says why there is none."""
     if settings.provider == "none":
         return NoEncoder(NoVectors.PROVIDER_NONE)
+    if settings.cloud is not None:
+        return CloudEncoder(settings.cloud, clock)
     if settings.provider != "local" or settings.local_model not in MODELS:
         return NoEncoder(NoVectors.UNKNOWN_PROVIDER)
     workers = settings.threads or max(1, (os.cpu_count() or 2) // 2)
@@ -92,7 +96,7 @@ def former_encoders(settings: EmbeddingSettings, models_dir: Path, clock: Clock)
         model = model_of(key)
         if model is None:
             return None
-        wanted = replace(settings, provider="local", local_model=model.name)
+        wanted = replace(settings, provider="local", local_model=model.name, cloud=None)
         encoder = build_encoder(wanted, models_dir, clock)
         return encoder if encoder.model_key == key else None  # else: another build of it
 
@@ -113,6 +117,14 @@ async def _switching(
         yield switch
     finally:
         await switch.close()
+
+
+def _leaving(store: Store) -> MayLeave:
+    async def may_leave(scope: Scope) -> frozenset[str]:
+        found = await store.collections.list(scope.collections)
+        return frozenset(each.id for each in found if each.may_leave)
+
+    return may_leave
 
 
 def _library(
@@ -171,6 +183,7 @@ async def open_shelves(
         library = _library(store, ingestion, gate, limits, clock, ids)
         own = await asyncio.to_thread(own_calibrations, home / "models" / "calibration")
         search = Search(store.passages, store.vectors, switch.questions, store.audit, clock, own)
+        search.may_leave = _leaving(store)
         proposed = ProposalFolder(home / "knowledge" / "proposals")
         parts = extractor, ingestion, library, search, proposed
         yield Shelves(store, switch.questions, switch, *parts)

@@ -1,17 +1,22 @@
 """Puts together what keeps and chooses the embedding models."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from gateway import knowledge_config
 from gateway.app_library import Shelves, build_encoder, former_encoders
 from gateway.app_reload import ConfigFile
+from gateway.cloud_config import wanted_of
 from gateway.config import Config
 from gateway.interfaces import Clock, Encoder
 from gateway.knowledge_config import EmbeddingSettings
+from gateway.operations import embedding_cloud
 from gateway.operations.embedding import EmbeddingSeams, ModelDesk
+from gateway.operations.embedding_cloud import CloudDesk
 from gateway.settings_file import SettingsFile
 from models.bundle import Bundles
+from models.cloud.settings import CloudSettings
 from models.switching import Former
 
 FOLDER = Path("models") / "embedding"  # in a home
@@ -59,15 +64,25 @@ def build_models(
     async def look() -> None:
         await chosen.follow(file.peek())
 
+    written = SettingsFile(home / "config.toml")
+    cloud = CloudDesk(
+        partial(_wanted, file), written, audit=shelves.store.audit, clock=clock, look=look
+    )
     seams = EmbeddingSeams(
         bundles=Bundles(home / FOLDER),
         switch=shelves.switch,
         coverage=shelves.store.coverage,
-        settings=SettingsFile(home / "config.toml"),
+        settings=written,
         selected=lambda: chosen.settings.local_model,
         look=look,
         backfill=shelves.ingestion.backfill,
         audit=shelves.store.audit,
         clock=clock,
+        choose_cloud=cloud.choose,
+        cloud_rows=embedding_cloud.operations(cloud),
     )
     return ModelDesk(seams), chosen.follow
+
+
+def _wanted(file: ConfigFile, provider: str, model: str, account: str) -> CloudSettings | None:
+    return wanted_of(file.peek(), provider, model, account)

@@ -5,7 +5,7 @@ import re
 import tomllib
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -51,9 +51,10 @@ class Config:
     embedding: Mapping[str, Any]
     channels: Mapping[str, Mapping[str, Mapping[str, Any]]]  # platform -> name -> table
     providers: Mapping[str, Mapping[str, Any]]
+    redaction: Mapping[str, Any] = field(default_factory=dict)
 
 
-SECTIONS = ("gateway", "knowledge", "channels", "providers")
+SECTIONS = ("gateway", "knowledge", "channels", "providers", "redaction")
 
 
 def home_folder(option: str | None) -> Path:
@@ -89,7 +90,8 @@ def load(path: Path) -> Config:
         for name, settings in table_of(table.get("providers", {}), "providers").items()
     }
     gateway = section(GatewaySettings, table_of(table.get("gateway", {}), "gateway"), "gateway")
-    return Config(gateway, knowledge, embedding, channels, providers)
+    redaction = table_of(table.get("redaction", {}), "redaction")
+    return Config(gateway, knowledge, embedding, channels, providers, redaction)
 
 
 def section(cls: type[T], table: Mapping[str, Any], path: str) -> T:
@@ -101,9 +103,9 @@ def section(cls: type[T], table: Mapping[str, Any], path: str) -> T:
         if name in values:
             raise wrong(f"{path}.{key}", f"{name} is given twice")
         values[name] = _typed(hints[name], value, f"{path}.{key}")
-    for field in fields(cls):  # type: ignore[arg-type]
-        if field.name not in values and field.default is field.default_factory is MISSING:
-            raise wrong(f"{path}.{field.name}", "is required")
+    for each in fields(cls):  # type: ignore[arg-type]
+        if each.name not in values and each.default is each.default_factory is MISSING:
+            raise wrong(f"{path}.{each.name}", "is required")
     return cls(**values)
 
 

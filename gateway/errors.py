@@ -54,6 +54,8 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("home_unusable", 500),
         ErrorCode("config_invalid", 400),
         ErrorCode("model_unavailable", 503),
+        ErrorCode("embedding_cloud_failed", 502),
+        ErrorCode("cloud_disclosure_needed", 409),
         ErrorCode("llm_failed", 502),
         ErrorCode("llm_timeout", 504),
         ErrorCode("channel_failed", 502),

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from gateway.cloud_config import CloudKeys, cloud_of, consent_of
 from gateway.config import Config, lenient_section
 from gateway.core.agents import INJECT_BUDGET_CHARS
 from gateway.core.limits import RANGES, KnowledgeLimits
+from models.cloud.settings import CloudSettings
 
 OF_EMBEDDING = ("batch_size", "max_vector_rows")  # limits that stand in the other section
 UNAVAILABLE = ("refuse", "run_unsandboxed")
@@ -29,6 +31,7 @@ class EmbeddingSettings:
     local_model: str = "multilingual-e5-small"
     threads: int = 0
     idle_unload_minutes: int = 10
+    cloud: CloudSettings | None = None  # where the provider is one; read of several sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,14 @@ def read(config: Config) -> KnowledgeConfig:
     }
     switches, others = lenient_section(KnowledgeSwitches, knowledge, "knowledge", ranges)
     ranges = {"threads": (0, 64), "idle_unload_minutes": (1, 10_080)}
+    consent = consent_of(embedding.pop("cloud_disclosure_ack", None))
+    of_cloud = {each.name for each in fields(CloudKeys)} & embedding.keys()
+    cloud = {key: embedding.pop(key) for key in of_cloud}
+    embedding.pop("cloud", None)  # no key of the file
+    keys, even_more = lenient_section(CloudKeys, cloud, "knowledge.embedding", {})
     embedded, last = lenient_section(EmbeddingSettings, embedding, "knowledge.embedding", ranges)
+    embedded = replace(embedded, cloud=cloud_of(config, embedded.provider, keys, consent))
+    last = (*even_more, *last)
     return KnowledgeConfig(switches, found, embedded, (*more, *others, *last))
 
 

@@ -13,6 +13,7 @@ from channels.slack.channel import SlackSettings
 from channels.telegram.channel import TelegramSettings
 from channels.widget.channel import WidgetSettings
 from gateway import knowledge_config
+from gateway.cloud_config import CloudKeys
 from gateway.config import GatewaySettings, load, section
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.secrets import Secret
@@ -42,7 +43,8 @@ def documented(path: str) -> dict[str, Any]:
         (GatewaySettings, "gateway", set()),
         (KnowledgeSwitches, "knowledge", set()),
         (KnowledgeLimits, "knowledge", {"batch_size", "max_vector_rows"}),
-        (EmbeddingSettings, "knowledge.embedding", set()),
+        (EmbeddingSettings, "knowledge.embedding", {"cloud"}),
+        (CloudKeys, "knowledge.embedding", set()),
         (LineSettings, "channels.line.main", {"name"}),
         (SlackSettings, "channels.slack.main", {"name"}),
         (TelegramSettings, "channels.telegram.main", {"name"}),

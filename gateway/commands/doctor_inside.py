@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from gateway import cloud_config, knowledge_config
 from gateway import home as homes
-from gateway import knowledge_config
 from gateway.commands.operator import is_running
 from gateway.commands.output import say
 from gateway.config import load
@@ -48,6 +48,8 @@ async def _store(home: Path) -> str:
 
 async def _model(home: Path) -> str:
     embedding = knowledge_config.read(load(home / "config.toml")).embedding
+    if embedding.cloud is not None:
+        return cloud_config.told(embedding.cloud)
     if embedding.provider != "local":
         return embedding.provider
     folder = home / "models" / "embedding"

@@ -101,6 +101,12 @@ class Collection:
     version: int = 1  # counts saved changes of settings and grants
     is_archived: bool = False  # with the agent whose own it is (A26): only owners have a share
 
+    @property
+    def may_leave(self) -> bool:
+        """Its text may go to a cloud embedding provider (FEATURES A14)."""
+        is_restricted = self.sensitivity is Sensitivity.RESTRICTED
+        return not is_restricted and self.embedding_policy is EmbeddingPolicy.ANY
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:

@@ -19,6 +19,7 @@ _REASONS = {
     "model_missing": NoVectors.MODEL_MISSING,
     "model_verification_failed": NoVectors.VERIFICATION_FAILED,
     "model_unsupported_platform": NoVectors.UNSUPPORTED_PLATFORM,
+    "embedding_cloud_failed": NoVectors.CLOUD_ERROR,
 }
 
 

@@ -1,7 +1,7 @@
 """Search and reading within a scope: two lists, one order, and what is known of its worth."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from gateway.core.followups_found import fused, is_decided
 from gateway.core.fusion import Fused
 from gateway.core.matching import QueryTerms, query_terms, script, storable
 from gateway.core.passages import Hit, NoVectors, Passage, SearchMode, SearchResult
+from gateway.core.redaction import CLOUD_KEY
 from gateway.core.relevance import NOTHING_FOUND
 from gateway.core.reranking import RERANKED
 from gateway.core.scope import Scope
@@ -39,10 +40,15 @@ VECTOR_LIMIT = 150
 LOADED_AT_ONCE = 60
 
 Calibrations = Callable[[str], Calibration | None]
+MayLeave = Callable[[Scope], Awaitable[frozenset[str]]]
 KEYWORD = "keyword"  # the calibration for searches without vectors
 
 NOTHING = SearchResult((), SearchMode.KEYWORD_ONLY, 0.0, NOTHING_FOUND)
 NO_WORDS = LexicalHits((), 0, {})
+
+
+async def _nothing(_scope: Scope) -> frozenset[str]:
+    return frozenset()
 
 
 class Search:
@@ -58,6 +64,7 @@ class Search:
         calibrations: Calibrations,
     ) -> None:
         """`calibrations` finds by model key, and under "keyword" the one without a model."""
+        self.may_leave: MayLeave = _nothing  # whose text may go to a cloud provider
         self._index = index
         self._vectors = vectors
         self._questions = Questions(encoder, clock)
@@ -149,7 +156,7 @@ class Search:
         terms = query_terms(question)
         key = self._questions.model_key
         (lexical, total, having), vector = await _together(
-            self._look_up(terms, scope, mode), self._embed(question, mode)
+            self._look_up(terms, scope, mode), self._embed(question, scope, mode)
         )
         if self._questions.model_key != key:  # another model took over meanwhile
             return await self._lists(question, scope, mode)
@@ -169,8 +176,22 @@ class Search:
             lexical = await self._index.lexical(scope, terms.terms, LEXICAL_LIMIT)
         return lexical, total, having
 
-    async def _embed(self, question: str, mode: SearchMode) -> Vector | NoVectors | None:
-        return None if mode is SearchMode.KEYWORD_ONLY else await self._questions.embed(question)
+    async def _embed(
+        self, question: str, scope: Scope, mode: SearchMode
+    ) -> Vector | NoVectors | None:
+        if mode is SearchMode.KEYWORD_ONLY:
+            return None
+        if not await self._embedded(scope):  # then the question does not leave either
+            return self._questions.note(NoVectors.ALL_EXCLUDED)
+        return await self._questions.embed(question)
+
+    async def _embedded(self, scope: Scope) -> frozenset[str]:
+        """Where meaning is searched: a cloud's vectors of a collection that is restricted or
+        local by now are not used (FEATURES A14).
+        """
+        if not self._questions.model_key.startswith(CLOUD_KEY):
+            return scope.collections
+        return scope.collections & await self.may_leave(scope)
 
     async def _with_vectors(self, lists: Lists, vector: Vector, scope: Scope) -> Lists:
         key = self._questions.model_key
@@ -179,7 +200,7 @@ class Search:
             self._memory = VectorIndex(self._vectors, key, calibration)
         words = [passage_id for passage_id, _ in lists.lexical.hits]
         nearest = await self._memory.nearest(
-            scope.collections, (vector, script(lists.question)), VECTOR_LIMIT, words
+            await self._embedded(scope), (vector, script(lists.question)), VECTOR_LIMIT, words
         )
         if not nearest.ranked:
             reason = self._questions.note(NoVectors.NO_VECTORS_YET)

@@ -45,6 +45,7 @@ class EmbeddingSeams:
     audit: Audit
     clock: Clock
     choose_cloud: ChooseCloud | None = None
+    cloud_rows: tuple[Operation, ...] = ()  # further operations, of the cloud's providers
 
 
 @dataclass(slots=True)
@@ -226,4 +227,5 @@ def operations(desk: ModelDesk) -> tuple[Operation, ...]:
         ("select", "Choose who computes vectors.", admin, types.SelectRequest, desk.select),
         ("rebuild", "Make all vectors again.", admin, Nothing, desk.rebuild),
     )
-    return tuple(Operation(name + row[0], *row[1:]) for row in rows)
+    own = (Operation(name + row[0], *row[1:]) for row in rows)
+    return (*own, *desk.seams.cloud_rows)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
+from gateway.core.access import EmbeddingPolicy, Sensitivity
+from gateway.core.redaction import CLOUD_KEY
 from gateway.interfaces import VectorCoverage
 from gateway.store import counters
 from gateway.store.collections import IS_LIVE
@@ -21,6 +23,15 @@ _SINCE = func.coalesce(
 )
 IS_FRESH: ColumnElement[bool] = vectors.c.mark > _SINCE
 """Not to be made again. Those that are serve the searches until then."""
+
+MAY_EMBED: ColumnElement[bool] = or_(
+    bindparam("model").op("NOT LIKE")(f"{CLOUD_KEY}%"),
+    and_(
+        collections.c.sensitivity != Sensitivity.RESTRICTED.value,
+        collections.c.embedding_policy != EmbeddingPolicy.LOCAL_ONLY.value,
+    ),
+)
+"""Texts of these never leave this machine (FEATURES A14), so a cloud's model never lacks them."""
 
 _ROWS = Statement(select(vectors.c.model_key, func.count()).group_by(vectors.c.model_key))
 _TOTAL = Statement(
@@ -46,6 +57,7 @@ _LACKING = Statement(
             IS_FRESH,
         )
         .exists(),
+        MAY_EMBED,
     ).limit(1)
 )
 _new = insert(counted)

@@ -10,7 +10,7 @@ from gateway.core.passages import Passage
 from gateway.interfaces import PassageVectors, VectorStore
 from gateway.store import counters
 from gateway.store.collections import IS_LIVE
-from gateway.store.coverage import IS_FRESH
+from gateway.store.coverage import IS_FRESH, MAY_EMBED
 from gateway.store.database import Database
 from gateway.store.passage_rows import CURRENT, log_removals, passage_of
 from gateway.store.statements import Row, Statement
@@ -29,6 +29,7 @@ _missing = (
             IS_FRESH,
         )
         .exists(),
+        MAY_EMBED,
     )
     .order_by(passages.c.id)
     .limit(bindparam("most"))

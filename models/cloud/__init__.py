@@ -1,0 +1,1 @@
+"""Vectors computed by a cloud provider, with consent and after redaction (A14)."""
