@@ -246,6 +246,7 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.collections.list": (free(),),
     "knowledge.collections.update": (on_shelf(OWNER, version=1, name="改"),),
     "knowledge.embedding.cancel": (no_model(),),
+    "knowledge.embedding.disclosure": (free(provider="openai"),),
     "knowledge.embedding.install": (no_model(),),
     "knowledge.embedding.rebuild": (free(),),
     "knowledge.embedding.remove": (no_model(),),
