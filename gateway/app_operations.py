@@ -21,6 +21,7 @@ from gateway.knowledge.sharing import ChannelAccounts, Sharing
 from gateway.llm.registry import ModelRegistry
 from gateway.operations import (
     access_log,
+    agent_keys,
     agents,
     ask,
     auth,
@@ -260,5 +261,6 @@ def _of_people(seams: Seams, own: OwnDocuments) -> tuple[Operation, ...]:
     return (
         *people.operations(people_desk),
         *tokens.operations(tokens.Keys(accounts, store.sessions, sign_in, clock)),
+        *agent_keys.operations(agent_keys.AgentKeyDesk(store.agent_keys, sign_in, clock)),
         *agents.operations(agents.AgentDesk(agent_seams)),
     )

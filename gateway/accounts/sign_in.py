@@ -121,6 +121,15 @@ class SignIn:
         await self._sessions.add_token(token, MOST_TOKENS, by)
         return token, secret
 
+    def agent_key(
+        self, agent_id: str, label: str, valid_for: timedelta, by: Act
+    ) -> tuple[Session, str]:
+        """A new key of an agent, not kept yet, and its secret."""
+        secret, account_id = secrets.token_urlsafe(TOKEN_BYTES), by.account_id or ""
+        until = by.at + valid_for
+        key = Session(secret_sha256(secret), account_id, "agent", label, by.at, until, agent_id)
+        return key, secret
+
     async def issue(
         self, account: Account, *, kind: str, label: str, valid_for: timedelta
     ) -> SignedIn:
@@ -133,11 +142,18 @@ class SignIn:
 
     async def account_of(self, secret: str, *, kind: str) -> Account | None:
         """Whose session or token this is, if it still holds and the account is active."""
+        held = await self.held(secret)
+        return held[1] if held is not None and held[0].kind == kind else None
+
+    async def held(self, secret: str) -> tuple[Session, Account] | None:
+        """A session, token or key that still holds, with its account, which is active; an agent's
+        key with whoever made it, as whom it does not act.
+        """
         session = await self._sessions.find(secret_sha256(secret), self._clock.now())
-        if session is None or session.kind != kind:
+        account = None if session is None else await self._accounts.find(session.account_id)
+        if session is None or account is None or not account.is_active:
             return None
-        account = await self._accounts.find(session.account_id)
-        return account if account is not None and account.is_active else None
+        return session, account
 
     async def sign_out(self, secret: str) -> None:
         """End this one session."""

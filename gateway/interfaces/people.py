@@ -60,14 +60,15 @@ class AccountChanges(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A browser session or an API token; only the SHA-256 of its secret is kept."""
+    """A browser session, an API token or an agent's key; only its secret's SHA-256 is kept."""
 
     secret_sha256: str
-    account_id: str
-    kind: str  # "session" | "token"
+    account_id: str  # of an agent's key: who made it
+    kind: str  # "session" | "token" | "agent"
     label: str
     created_at: datetime
     expires_at: datetime
+    agent_id: str | None = None  # of an agent's key alone
 
     @property
     def id(self) -> str:
@@ -94,6 +95,24 @@ class Sessions(Protocol):
     async def find(self, secret_sha256: str, now: datetime) -> Session | None: ...
     async def remove(self, secret_sha256: str) -> None: ...
     async def remove_all_of(self, account_id: str) -> None: ...
+
+
+class AgentKeys(Protocol):
+    """Keys that let a program ask one agent. NotFoundError: no such agent, or not for `by` to
+    change.
+    """
+
+    async def add(self, key: Session, most: int, by: Act) -> None:
+        """With its audit row. ConflictError `agent_archived`; `too_many_tokens`: `most` hold."""
+        ...
+
+    async def list(self, agent_id: str, by: Act) -> Sequence[Session]:
+        """Those that hold, newest first."""
+        ...
+
+    async def revoke(self, key_id: str, by: Act) -> None:
+        """With its audit row."""
+        ...
 
 
 class Agents(Protocol):

@@ -80,12 +80,7 @@ class Keys:
         require_session(caller)
         if caller.account is None:
             raise NotSignedInError
-        label = request.label.strip()
-        if not label or not is_line(label, LABEL_CHARS):
-            reason = f"label: one line, 1 to {LABEL_CHARS} characters"
-            raise InvalidRequestError("label", reason=reason)
-        if not 1 <= request.expires_in_days <= MOST_DAYS:
-            raise InvalidRequestError("days", reason=f"expires_in_days: 1 to {MOST_DAYS}")
+        label = checked(request.label, request.expires_in_days)
         days, by = timedelta(days=request.expires_in_days), act_of(caller, self._clock)
         token, secret = await self._sign_in.issue_token(caller.account, label, days, by)
         return IssuedToken(token.id, label, secret, token.expires_at)
@@ -128,6 +123,17 @@ class Keys:
             return await self._sessions.list(kind, None, self._clock.now())
         account = await person_of(self._accounts, caller, request.account)
         return await self._sessions.list(kind, account.id, self._clock.now())
+
+
+def checked(label: str, days: int) -> str:
+    """The label without blanks around it; InvalidRequestError names what does not fit."""
+    label = label.strip()
+    if not label or not is_line(label, LABEL_CHARS):
+        reason = f"label: one line, 1 to {LABEL_CHARS} characters"
+        raise InvalidRequestError("label", reason=reason)
+    if not 1 <= days <= MOST_DAYS:
+        raise InvalidRequestError("days", reason=f"expires_in_days: 1 to {MOST_DAYS}")
+    return label
 
 
 def operations(keys: Keys) -> tuple[Operation, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, bindparam, func, insert, select, true, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, true, update
 
 from gateway.core.access import Account, Agent, BindingRole
 from gateway.core.agents import SettingsChange
@@ -15,7 +15,7 @@ from gateway.store.account_changes import active, find, tell
 from gateway.store.agents import BIND, BINDINGS, FIND_AGENT, UNBIND, agent_of
 from gateway.store.database import Database
 from gateway.store.statements import Statement
-from gateway.store.tables.people import accounts, agents, bindings
+from gateway.store.tables.people import accounts, agents, bindings, sessions
 
 _ADD = Statement(insert(agents), columns=[column.name for column in agents.c])
 _SET = Statement(
@@ -40,6 +40,7 @@ _ACTIVE = Statement(
     .join(bindings, bindings.c.account_id == accounts.c.id)
     .where(bindings.c.agent_id == bindparam("agent_id"), accounts.c.is_active == true())
 )
+_END_KEYS = Statement(delete(sessions).where(sessions.c.agent_id == bindparam("agent_id")))
 
 
 class SqliteAgentChanges:
@@ -190,6 +191,8 @@ def _archive(connection: Connection, agent: Agent, by: Act, *, is_archived: bool
         return agent
     after = Agent(agent.id, agent.display_name, agent.department, is_archived)
     _put(connection, after)
+    if is_archived:  # they do not come back with the agent
+        _END_KEYS.run(connection, agent_id=agent.id)
     _told(connection, "agent_archived" if is_archived else "agent_restored", by, agent.id)
     return after
 
@@ -204,9 +207,7 @@ def _put(connection: Connection, agent: Agent) -> None:
     )
 
 
-def _told(
-    connection: Connection, event: str, by: Act, agent_id: str, **details: Detail
-) -> None:
+def _told(connection: Connection, event: str, by: Act, agent_id: str, **details: Detail) -> None:
     counters.add(connection, counters.GENERATION)
     tell(connection, event, by, agent_id=agent_id, **details)
 

@@ -9,6 +9,7 @@ from gateway.interfaces import Clock, Ids
 from gateway.store import counters
 from gateway.store.account_changes import SqliteAccountChanges
 from gateway.store.agent_changes import SqliteAgentChanges
+from gateway.store.agent_keys import SqliteAgentKeys
 from gateway.store.agents import SqliteAgents, SqliteLinks
 from gateway.store.audit import SqliteAudit
 from gateway.store.blobs import BlobFolder
@@ -29,6 +30,7 @@ from gateway.store.passages import SqlitePassages
 from gateway.store.people import SqliteAccounts
 from gateway.store.principals import SqlitePrincipals
 from gateway.store.proposals import SqliteProposals
+from gateway.store.revision_texts import SqliteRevisionTexts
 from gateway.store.sessions import SqliteSessions
 from gateway.store.sources import SqliteSources
 from gateway.store.turns import SqliteTurns
@@ -57,6 +59,7 @@ class Store:
         self.accounts = SqliteAccounts(knowledge)
         self.account_changes = SqliteAccountChanges(knowledge)
         self.sessions = SqliteSessions(knowledge)
+        self.agent_keys = SqliteAgentKeys(knowledge)
         self.agents = SqliteAgents(knowledge)
         self.agent_changes = SqliteAgentChanges(knowledge)
         self.links = SqliteLinks(knowledge)
@@ -79,6 +82,11 @@ class Store:
         self.forgetting = SqliteForgetting(knowledge, self.sources, ids)
         self.blobs = BlobFolder(home / "knowledge" / "blobs")
         self.maintenance = Maintenance(knowledge, inbox, self.sources)
+
+    @property
+    def revision_texts(self) -> SqliteRevisionTexts:
+        """What documents say as a whole."""
+        return SqliteRevisionTexts(self._knowledge)
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, for `doctor`; empty when all is well."""

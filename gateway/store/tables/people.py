@@ -40,6 +40,7 @@ sessions = Table(
     Column("label", Text, nullable=False),
     Column("created_at", Integer, nullable=False),
     Column("expires_at", Integer, nullable=False),
+    Column("agent_id", Text, index=True),  # of an agent's key; the account is who made it
 )
 
 agents = Table(
