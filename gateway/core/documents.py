@@ -141,11 +141,23 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeText:
+    """A revision's text from the first character to the last, nothing repeated, nothing cut.
+
+    `places`: from which character on (by code points) text stands where.
+    """
+
+    text: str
+    places: tuple[tuple[int, Locator], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class NewRevision:
     """All of one reading of a source, swapped in as one transaction.
 
     `title`: what the document calls itself, taken over where it names itself. `original`: what
-    was fetched for this reading; None keeps the original there is.
+    was fetched for this reading; None keeps the original there is. `whole`: None only for a
+    reading that kept no text beside its passages.
     """
 
     id: str
@@ -156,3 +168,4 @@ class NewRevision:
     title: str = ""
     media_type: str = ""
     original: Original | None = None
+    whole: WholeText | None = None

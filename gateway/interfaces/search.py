@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gateway.core.audit import AccessEntry
-from gateway.core.documents import NewRevision
+from gateway.core.documents import NewRevision, WholeText
 from gateway.core.followups import Wording
 from gateway.core.passages import NoVectors, Passage, SearchResult
 from gateway.core.scope import Scope
@@ -64,6 +64,14 @@ class PassageIndex(Protocol):
 
     async def searchable(self, scope: Scope, model_key: str) -> tuple[int, int]:
         """Passages in the scope, and how many of them have vectors of this model."""
+        ...
+
+
+class RevisionTexts(Protocol):
+    """The whole text of each revision that is kept; it never changes (FEATURES C2)."""
+
+    async def find(self, scope: Scope, source_id: str, revision_id: str) -> WholeText | None:
+        """None: not there, outside the scope, or read by a release that kept passages alone."""
         ...
 
 

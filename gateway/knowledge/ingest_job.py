@@ -16,12 +16,15 @@ from gateway.core.documents import (
     Extracted,
     NewRevision,
     Original,
+    Section,
     Source,
     SourceState,
     SourceWarning,
+    WholeText,
 )
 from gateway.core.filenames import address_title, one_line
 from gateway.core.limits import KnowledgeLimits
+from gateway.core.whole_text import whole_of
 from gateway.errors import ExtractionError, GatewayError, StoreError, UpstreamError
 from gateway.interfaces import Blobs, Clock, Extractor, Ids, Job, Jobs, PassageIndex, Sources
 from gateway.knowledge.pages import Fetch, fetched, is_page
@@ -111,7 +114,7 @@ class IngestJob:
         )
         if source.address and not is_page(extracted.media_type):
             raise UpstreamError("something else that calls itself a page", code="url_fetch_failed")
-        chunks, sections = await asyncio.to_thread(chunk, extracted)
+        chunks, sections, whole = await asyncio.to_thread(_cut, extracted)
         usage = await self.sources.usage()
         others = sum(passages for _, passages, _ in usage.values()) - source.passages
         if others + len(chunks) > self.limits.max_chunks_total:
@@ -125,6 +128,7 @@ class IngestJob:
             _title(source, extracted),
             extracted.media_type,
             opened.original,
+            whole,
         )
 
     async def _index(self, source: Source, revision: NewRevision) -> None:
@@ -140,6 +144,10 @@ class IngestJob:
         """What could be searched before still can be: then the source stays ready."""
         state = SourceState.FAILED if source.revision_id is None else SourceState.READY
         await self.sources.set_state(source.id, state, error_code=code)
+
+
+def _cut(extracted: Extracted) -> tuple[tuple[Chunk, ...], tuple[Section, ...], WholeText]:
+    return *chunk(extracted), whole_of(extracted.blocks)
 
 
 def _title(source: Source, extracted: Extracted) -> str:

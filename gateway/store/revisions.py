@@ -9,7 +9,7 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select
 from gateway.core.documents import Chunk, NewRevision
 from gateway.core.matching import TOKENISER_VERSION, index_tokens
 from gateway.core.passages import COLLECTION_SHIFT
-from gateway.store import counters, fulltext, old_revisions, passage_rows
+from gateway.store import counters, fulltext, old_revisions, passage_rows, revision_texts
 from gateway.store.collections import IS_LIVE
 from gateway.store.json_text import encoded
 from gateway.store.statements import Row, Statement
@@ -49,7 +49,7 @@ _NEXT_N = Statement(
 )
 _INSERT_REVISION = Statement(
     insert(revisions).prefix_with("OR IGNORE", dialect="sqlite"),
-    columns=["id", "source_id", "created_at", "warnings"],
+    columns=["id", "source_id", "created_at", "warnings", "body"],
 )
 _SUPERSEDE = Statement(
     update(revisions)
@@ -91,13 +91,15 @@ class Prepared:
     chunks: tuple[Chunk, ...]
     tokens: tuple[str, ...]
     at: int
+    body: bytes | None = None
 
 
 def prepare(revision: NewRevision, at: int) -> Prepared:
     """Pure and slow: some milliseconds per 10 passages."""
     chunks = tuple(_cleaned(chunk) for chunk in revision.chunks)
     tokens = tuple(index_tokens(chunk.match_text) for chunk in chunks)
-    return Prepared(revision, chunks, tokens, at)
+    body = None if revision.whole is None else revision_texts.packed(revision.whole)
+    return Prepared(revision, chunks, tokens, at, body)
 
 
 def _cleaned(chunk: Chunk) -> Chunk:
@@ -180,6 +182,7 @@ def _write_revision(connection: Connection, prepared: Prepared) -> None:
         source_id=revision.source_id,
         created_at=prepared.at,
         warnings=encoded(revision.warnings),
+        body=prepared.body,
     )
     _DROP_SECTIONS.run(connection, which=revision.id)
     _INSERT_SECTION.many(

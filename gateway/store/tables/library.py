@@ -57,6 +57,7 @@ revisions = Table(
     Column("created_at", Integer, nullable=False),
     Column("superseded_at", Integer),
     Column("warnings", LargeBinary, nullable=False),
+    Column("body", LargeBinary),  # the whole text (store/revision_texts.py), never changed
 )
 
 sections = Table(
