@@ -40,6 +40,7 @@ async def test_a_follow_up_is_answered_from_the_passage_it_means(scene: Scene) -
     assert "三日" in reply.text
     assert "七日" not in reply.text
     assert reply.citations[0].n == 1
+    assert "滿半年" in reply.citations[0].excerpt
 
 
 async def test_the_second_follow_up_still_knows_the_subject(scene: Scene) -> None:
