@@ -1,0 +1,44 @@
+"""Filters over what is known of a document: a flat set of named values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.errors import InvalidRequestError
+
+Value = str | int | float | bool | None
+MOST_FIELDS = 50
+
+
+class Filter(Protocol):
+    """Whether a document with these values is meant; a field that is missing is None."""
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EqualTo:
+    """Every one of these fields has exactly this value."""
+
+    wanted: Mapping[str, Value]
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool:
+        return all(is_same(metadata.get(name), value) for name, value in self.wanted.items())
+
+
+def equal_to(mapping: Mapping[str, object]) -> Filter:
+    """Flat equality, all of it. InvalidRequestError where a value is a list or a mapping."""
+    if len(mapping) > MOST_FIELDS:
+        raise InvalidRequestError("filter", reason=f"filters: at most {MOST_FIELDS} fields")
+    wanted: dict[str, Value] = {}
+    for name, value in mapping.items():
+        if value is not None and not isinstance(value, str | int | float | bool):
+            reason = f"filters.{name[:100]}: a text, a number, true, false or null"
+            raise InvalidRequestError("filter", reason=reason)
+        wanted[name] = value
+    return EqualTo(wanted)
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Equality as JSON has it: true is not 1, and 1 is 1.0."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
