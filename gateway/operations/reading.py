@@ -144,15 +144,15 @@ class Reading:
     async def passage(self, caller: Caller, request: PassageRequest) -> Sequence[PassageView]:
         """Open a passage; the permission is checked anew at each opening."""
         account = _account(caller)
-        passage_id = _passage_id(request.chunk_id)
+        asked_for = passage_id(request.chunk_id)
         entry = AccessEntry(AccessAction.PASSAGE, self._clock.now(), account_id=account.id)
         found = await self._retriever.around(
             await self._desk.scope(account),
-            passage_id,
+            asked_for,
             min(max(request.context, 0), MOST_CONTEXT),
             entry=entry,
         )
-        return [_passage_view(passage, passage_id) for passage in found]
+        return [_passage_view(passage, asked_for) for passage in found]
 
     async def citations(
         self, caller: Caller, request: SessionRequest
@@ -223,7 +223,7 @@ def _account(caller: Caller) -> Account:
     return caller.account
 
 
-def _passage_id(chunk_id: str) -> int:
+def passage_id(chunk_id: str) -> int:
     """One that cannot be is looked for, refused and logged like one that is not there."""
     is_number = chunk_id.isascii() and chunk_id.isdecimal() and len(chunk_id) <= 19
     number = int(chunk_id) if is_number else NO_PASSAGE
