@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
-from gateway.core.audit import AccessAction
+from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.followups import resolve, said
 from gateway.core.grounds import Grounds, Reading
 from gateway.core.history import MAX_EXCHANGES, usable
@@ -62,8 +62,9 @@ class TurnReader:
     ) -> Found:
         """Automatic injection, and the decision of `kb_only` whether the model is asked at all.
 
-        A follow-up question is searched for with what it means after what was said here before
-        and may still be read; the access log keeps it as it was asked.
+        A follow-up question is searched for with what it means after what the same person said
+        here before and may still be read: in a group nobody's question lends words to another's.
+        The access log keeps it as it was asked.
         """
         scope = await self._injectable(reading.scope)
         presented: tuple[PresentedPassage, ...] = ()
@@ -72,7 +73,8 @@ class TurnReader:
         if wants and not scope.is_empty:
             entry = replace(reading.entry, action=AccessAction.AUTO_INJECT, at=self.clock.now())
             limit = knowledge.top_k + SPARE_HITS
-            meant = resolve(question, said(usable(reading.past, reading.scope)))
+            own = [each for each in reading.past if _is_by(each, reading.entry)]
+            meant = resolve(question, said(usable(own, reading.scope)))
             result = await self.retriever.search(
                 question, scope, limit, entry=entry, wordings=meant.wordings
             )
@@ -154,3 +156,7 @@ class TurnReader:
         if scope.is_empty:
             return scope
         return without_restricted(scope, await self.collections.list(scope.collections))
+
+
+def _is_by(exchange: Exchange, entry: AccessEntry) -> bool:
+    return (exchange.account_id, exchange.sender) == (entry.account_id, entry.sender)

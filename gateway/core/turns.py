@@ -73,6 +73,8 @@ class Exchange:
     presented: tuple[tuple[str, str], ...] = ()  # (source id, collection id) still existing
     is_complete: bool = True  # false: a source it presented is gone
     is_direct: bool = False  # TurnRecord.is_direct: said 1:1, so of no use to a group
+    account_id: str | None = None  # who asked, as the turn's record has it
+    sender: str | None = None
 
 
 def citation(each: PresentedPassage, question: str, cited: Collection[int]) -> TurnCitation:

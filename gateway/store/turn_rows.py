@@ -125,6 +125,8 @@ def _exchange(row: Row, presented: Sequence[Row], live: set[str]) -> Exchange:
         presented=tuple(dict.fromkeys(existing)),
         is_complete=len(existing) == len(presented),
         is_direct=bool(row[3]),
+        account_id=row[5],
+        sender=row[6],
     )
 
 

@@ -222,6 +222,8 @@ class FakeTurns:
             turn.asked_at,
             (*((each.source_id, each.collection_id) for each in turn.citations), *turn.rests_on),
             is_direct=turn.is_direct,
+            account_id=turn.account_id,
+            sender=turn.sender,
         )
         past = self.office.exchanges.setdefault((turn.agent_id, turn.conversation), [])
         past[:] = [each for each in past if each.turn_id != turn.id] + [exchange]

@@ -89,6 +89,14 @@ async def test_a_follow_up_in_a_group_reads_on_the_askers_own_side(scene: Scene)
     assert [each.text for each in scene.retriever.wordings[-1]] == ["那半年呢？"]
 
 
+async def test_in_a_group_nobodys_question_lends_words_to_anothers(scene: Scene) -> None:
+    await scene.ask("到職滿一年的特休有幾天？", conversation=GROUP)
+    await scene.ask("那半年呢？", 2, conversation=GROUP, sender=Sender("fake", "main", "s2"))
+    assert [each.text for each in scene.retriever.wordings[-1]] == ["那半年呢？"]
+    await scene.ask("那半年呢？", 3, conversation=GROUP)  # whose question it follows
+    assert len(scene.retriever.wordings[-1]) > 1
+
+
 async def test_what_was_said_in_private_is_not_carried_into_a_group(scene: Scene) -> None:
     await scene.ask("到職滿一年的特休有幾天？")
     await scene.ask("那半年呢？", 2, conversation=replace(GROUP, id="c1"))
