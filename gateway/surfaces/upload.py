@@ -93,7 +93,7 @@ class Uploads:
         source = await self._files.sources.find(request.match_info["id"])
         collection_id = source.collection_id if source is not None else NO_COLLECTION
         await self._files.desk.require(account, collection_id, Role.VIEWER)
-        if source is None:
+        if source is None or not source.sha256:  # a page that was never fetched has none
             raise NotFoundError("source")
         path = self._files.blobs.path(source.sha256)
         if not await asyncio.to_thread(path.is_file):

@@ -115,6 +115,19 @@ async def test_uploads_need_a_session_and_our_own_page(template: Path, home: Pat
             assert (await sent(person, form("handbook", ("a.txt", b"a"))))[0] == 403
 
 
+async def test_a_page_that_was_never_fetched_has_no_original(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+        page = {"collection": "salary", "kind": "url", "url": "https://127.0.0.1/"}
+        added = await person.rpc("knowledge.sources.add", page)
+        answers = []
+        for source_id in (added["source"]["id"], "nope"):
+            address = f"{world.url}/api/knowledge/sources/{source_id}/original"
+            async with person.session.get(address) as response:
+                answers.append((response.status, await response.text()))
+        assert answers[0] == answers[1]
+        assert answers[0][0] == 404
+
+
 async def test_an_original_is_downloaded_never_shown(template: Path, home: Path) -> None:
     async with serving(template, home) as world, world.person("hr") as person:
         sources = await person.rpc("knowledge.sources.list", {"collection": "salary"})
