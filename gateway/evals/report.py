@@ -109,7 +109,7 @@ class Report:
                 yield _row(f"  [{spoken}]", part)
         yield from self._refusal(language)
         if not self.is_met:
-            yield self._below(language)
+            yield from self._below(language)
 
     def _refusal(self, language: str | None) -> Iterator[str]:
         figures = self.modes[self.judged]
@@ -124,10 +124,14 @@ class Report:
         yield text("eval.curve", language, mode=self.judged, points=" · ".join(curve))
         yield text("eval.strictest", language, percent=round(KEEP * 100), point=best)
 
-    def _below(self, language: str | None) -> str:
-        value = _cell(self.modes[self.judged].recall_at_k).strip()
+    def _below(self, language: str | None) -> Iterator[str]:
+        figures = self.modes[self.judged]
+        value = _cell(figures.recall_at_k).strip()
         wanted = f"{self.min_recall:g}"
-        return text("eval.below", language, mode=self.judged, k=self.k, value=value, wanted=wanted)
+        yield text("eval.below", language, mode=self.judged, k=self.k, value=value, wanted=wanted)
+        reached, error = figures.recall_at_k, figures.recall_at_k_error
+        if reached is not None and reached + error >= (self.min_recall or 0.0):
+            yield text("eval.within_error", language, error=f"{error:.3f}")
 
 
 def _mode(figures: Figures) -> dict[str, Any]:

@@ -154,7 +154,11 @@ async def test_min_recall_judges_the_last_mode(options: EvalOptions, tmp_path: P
     report = await run(replace(options, min_recall=0.9))
     assert list(report.modes) == ["keyword"]
     assert not report.is_met
-    assert "0.667" in list(report.lines("en"))[-1]
+    below, within = list(report.lines("en"))[-2:]
+    assert "0.667, below 0.9" in below
+    assert "one standard error (0.272)" in within
+    far = await run(replace(options, min_recall=0.95))
+    assert "0.667, below 0.95" in list(far.lines("en"))[-1]
     report.write(tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text("utf-8")) == report.to_json()
     assert report.to_json()["passages_per_minute"] is None
