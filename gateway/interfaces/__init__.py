@@ -48,6 +48,7 @@ from gateway.interfaces.search import (
     PassageVectors,
     Retriever,
     RevisionTexts,
+    SourcePassages,
     VectorCoverage,
     VectorStore,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "Scopes",
     "Session",
     "Sessions",
+    "SourcePassages",
     "Sources",
     "Turns",
     "Unmetered",

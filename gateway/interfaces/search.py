@@ -75,6 +75,25 @@ class RevisionTexts(Protocol):
         ...
 
 
+class SourcePassages(Protocol):
+    """The part of the index that some documents make up; the scope holds inside it as well."""
+
+    async def of_sources(self, scope: Scope, source_ids: Sequence[str]) -> Sequence[int]:
+        """Ids of all passages of these sources' current revisions, ascending."""
+        ...
+
+    async def lexical(
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        limit: int,
+        phrases: Sequence[Sequence[str]] = (),
+        among: Sequence[int] | None = None,
+    ) -> LexicalHits:
+        """As of PassageIndex; where `among` is given nothing but these passages is scored."""
+        ...
+
+
 class VectorStore(Protocol):
     """Vectors on disk; numpy blocks in memory are built from it and follow `changes`."""
 

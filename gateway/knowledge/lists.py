@@ -86,3 +86,11 @@ def _next_score(hits: Sequence[Hit]) -> float:
     """The score of the best that is no copy of the first; 0 where there is none."""
     first = hits[0].passage.text
     return next((hit.score for hit in hits[1:WEIGHED] if hit.passage.text != first), 0.0)
+
+
+def nearest_of(nearest: Nearest, passage_ids: Sequence[int], limit: int) -> Nearest:
+    """What was compared, for these passages alone; ties by id."""
+    compared = {**nearest.cosines, **dict(nearest.ranked)}
+    kept = {each: compared[each] for each in passage_ids if each in compared}
+    ranked = sorted(kept.items(), key=lambda found: (-found[1], found[0]))
+    return Nearest(tuple(ranked[:limit]), kept)

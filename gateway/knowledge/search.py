@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ from gateway.interfaces import (
     Vector,
     VectorStore,
 )
-from gateway.knowledge.lists import WEIGHED, Lists
+from gateway.knowledge.lists import WEIGHED, Lists, nearest_of
 from gateway.knowledge.questions import Questions
 from gateway.knowledge.vectors import VectorIndex
 
@@ -71,6 +72,14 @@ class Search:
         self._audit = audit
         self._calibrations = calibrations
         self._memory: VectorIndex | None = None
+        self._only: Sequence[int] | None = None  # the passages it is about, where not all
+
+    def among(self, index: PassageIndex, passage_ids: Sequence[int]) -> "Search":
+        """This search over some passages alone; `index` finds words in no others."""
+        self._memory_of(self._questions.model_key)  # both follow the same vectors
+        narrowed = copy(self)
+        narrowed._index, narrowed._only = index, passage_ids  # noqa: SLF001 - its own copy
+        return narrowed
 
     async def search(
         self,
@@ -196,18 +205,24 @@ class Search:
     async def _with_vectors(self, lists: Lists, vector: Vector, scope: Scope) -> Lists:
         key = self._questions.model_key
         calibration = self._calibrations(key)
-        if self._memory is None or self._memory.model_key != key:
-            self._memory = VectorIndex(self._vectors, key, calibration)
         words = [passage_id for passage_id, _ in lists.lexical.hits]
-        nearest = await self._memory.nearest(
-            await self._embedded(scope), (vector, script(lists.question)), VECTOR_LIMIT, words
+        also = words if self._only is None else self._only
+        nearest = await self._memory_of(key).nearest(
+            await self._embedded(scope), (vector, script(lists.question)), VECTOR_LIMIT, also
         )
+        if self._only is not None:
+            nearest = nearest_of(nearest, self._only, VECTOR_LIMIT)
         if not nearest.ranked:
             reason = self._questions.note(NoVectors.NO_VECTORS_YET)
             return replace(lists, no_vectors=reason, calibration=self._calibrations(KEYWORD))
         return replace(
             lists, nearest=nearest, calibration=calibration or self._calibrations(KEYWORD)
         )
+
+    def _memory_of(self, key: str) -> VectorIndex:
+        if self._memory is None or self._memory.model_key != key:
+            self._memory = VectorIndex(self._vectors, key, self._calibrations(key))
+        return self._memory
 
     async def _load(
         self, lists: Lists, scope: Scope, limit: int, *, by_rank: bool = False

@@ -26,6 +26,7 @@ _SEARCH = (
     "WHERE passage_index MATCH ? AND {scope} ORDER BY score, rowid LIMIT ?"
 )
 _IN_RANGE = "rowid BETWEEN ? AND ?"  # collections side by side: FTS5 itself skips to the range
+_AMONG = "rowid IN (SELECT value FROM json_each(?))"
 _IN_SOME = "rowid BETWEEN ? AND ? AND (rowid >> 32) IN (SELECT value FROM json_each(?))"
 _FREQUENCIES = "SELECT term, doc FROM passage_terms WHERE term IN (SELECT value FROM json_each(?))"
 _ROWS = "SELECT count(*) FROM passage_index_docsize"
@@ -71,15 +72,23 @@ def rows(connection: Connection) -> int:
     return count
 
 
-def search(connection: Connection, nos: Sequence[int], match: str, limit: int) -> list[Row]:
+def search(
+    connection: Connection,
+    nos: Sequence[int],
+    match: str,
+    limit: int,
+    among: Sequence[int] | None = None,
+) -> list[Row]:
     """(passage id, bm25 as SQLite gives it: lower is better) within the collections `nos`, of
-    which there is at least one.
+    which there is at least one, and within the passages `among` where they are given.
     """
     first, last = min(nos), max(nos)
     scope = _IN_RANGE
     values: list[str | int] = [first << 32, last << 32 | 0xFFFFFFFF]
     if len(set(nos)) <= last - first:  # others lie between
         scope, values = _IN_SOME, [*values, json_list(nos)]
+    if among is not None:
+        scope, values = f"{scope} AND {_AMONG}", [*values, json_list(among)]
     found: list[Row] = (
         raw(connection).execute(_SEARCH.format(scope=scope), (match, *values, limit)).fetchall()
     )

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, func, select
 from gateway.core.documents import NewRevision
 from gateway.core.passages import COLLECTION_SHIFT, Passage
 from gateway.core.scope import Scope
-from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex
+from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex, SourcePassages
 from gateway.store import counters, fulltext, old_revisions, passage_scores, revisions
 from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
@@ -28,6 +28,11 @@ _NOS = Statement(
     .order_by(collections.c.no)
 )
 _LOAD = Statement(_WITHIN.where(in_integers(passages.c.id, "ids")))
+_IDS_OF = Statement(
+    _WITHIN.with_only_columns(passages.c.id)
+    .where(in_texts(passages.c.source_id, "sources"))
+    .order_by(passages.c.id)
+)
 _AROUND = Statement(
     _WITHIN.where(
         passages.c.revision_id == bindparam("revision"),
@@ -73,7 +78,12 @@ class SqlitePassages:
         return await self._database.write(unit)
 
     async def lexical(
-        self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        limit: int,
+        phrases: Sequence[Sequence[str]] = (),
+        among: Sequence[int] | None = None,
     ) -> LexicalHits:
         """Frequencies and total are the whole table's (DESIGN section 8.9)."""
         if scope.is_empty or fulltext.match_query(terms, phrases) is None or limit < 1:
@@ -90,7 +100,7 @@ class SqlitePassages:
             telling = fulltext.telling(words, having, total)
             rare, common = fulltext.rarest(telling, having)
             rows = fulltext.search(
-                connection, nos, fulltext.match_query(rare, phrases) or "", limit
+                connection, nos, fulltext.match_query(rare, phrases) or "", limit, among
             )
             if common:
                 left_out = {term: having[term] for term in common}
@@ -99,6 +109,13 @@ class SqlitePassages:
             return LexicalHits(hits, total, having)
 
         return await self._database.read(unit)
+
+    async def of_sources(self, scope: Scope, source_ids: Sequence[str]) -> Sequence[int]:
+        if scope.is_empty or not source_ids:
+            return ()
+        listed, named = json_list(scope.collections), json_list(source_ids)
+        rows = await self._database.read(lambda c: _IDS_OF.all(c, scope=listed, sources=named))
+        return [row[0] for row in rows]
 
     async def load(self, scope: Scope, passage_ids: Sequence[int]) -> Sequence[Passage]:
         if scope.is_empty or not passage_ids:
@@ -162,4 +179,4 @@ def collection_no(passage_id: int) -> int:
     return passage_id >> COLLECTION_SHIFT
 
 
-fits: type[PassageIndex] = SqlitePassages
+fits: tuple[type[PassageIndex], type[SourcePassages]] = (SqlitePassages, SqlitePassages)

@@ -1,0 +1,79 @@
+"""Search of the documents a filter means: chosen within the scope, before any is ranked."""
+
+from collections.abc import Mapping, Sequence
+
+from gateway.core.audit import AccessEntry
+from gateway.core.documents import Source
+from gateway.core.filters import Filter, Value
+from gateway.core.followups import Wording
+from gateway.core.passages import SearchResult
+from gateway.core.scope import Scope
+from gateway.interfaces import LexicalHits, PassageIndex, SourcePassages, Sources
+from gateway.knowledge.search import Search
+
+
+class FilteredSearch:
+    """Search.search with a filter; without one it is the search itself."""
+
+    def __init__(
+        self, search: Search, index: PassageIndex, chosen: SourcePassages, sources: Sources
+    ) -> None:
+        self._search = search
+        self._index = index
+        self._chosen = chosen
+        self._sources = sources
+
+    async def search(
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
+        within: Filter | None = None,
+    ) -> SearchResult:
+        """At most `limit` passages of the documents in `scope` that `within` matches."""
+        search = self._search
+        if within is not None:
+            ids = await self._meant(scope, within)
+            search = search.among(_Among(self._index, self._chosen, ids), ids)
+        return await search.search(query, scope, limit, entry=entry, wordings=wordings)
+
+    async def _meant(self, scope: Scope, within: Filter) -> Sequence[int]:
+        found: list[str] = []
+        for collection_id in sorted(scope.collections):
+            listed = await self._sources.list(collection_id)
+            found += [each.id for each in listed if within.matches(fields_of(each))]
+        return await self._chosen.of_sources(scope, found)
+
+
+def fields_of(source: Source) -> Mapping[str, Value]:
+    """What a filter can ask of a document: nothing that its readers do not see."""
+    return {
+        "id": source.id,
+        "title": source.title,
+        "kind": source.kind.value,
+        "media_type": source.media_type,
+        "address": source.address or None,
+    }
+
+
+class _Among:
+    """Implements PassageIndex; only the words of some passages are looked up."""
+
+    def __init__(
+        self, index: PassageIndex, chosen: SourcePassages, passage_ids: Sequence[int]
+    ) -> None:
+        self._chosen = chosen
+        self._ids = passage_ids
+        self.replace = index.replace
+        self.load = index.load
+        self.around = index.around
+        self.of_revision = index.of_revision
+        self.searchable = index.searchable
+
+    async def lexical(
+        self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
+    ) -> LexicalHits:
+        return await self._chosen.lexical(scope, terms, limit, phrases, self._ids)
