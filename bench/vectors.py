@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from gateway.interfaces import Vector
-from gateway.knowledge.vector_blocks import Block, View
+from gateway.knowledge.vector_blocks import Block, View, pack
 from gateway.knowledge.vector_scan import Wanted, scan, scan_together
 
 DIMENSION, COLLECTIONS, TOP, TOGETHER = 384, 100, 50, 8
@@ -55,6 +55,7 @@ def main() -> None:
     queries = near(draw, rows, options.rounds)
     each = len(rows) // COLLECTIONS
     blocks = [filled(rows, n * each, (n + 1) * each) for n in range(COLLECTIONS)]
+    pack(blocks)
     whole = filled(rows, 0, len(rows))
     print(f"{len(rows)} rows, {whole.bytes / len(rows):.0f} bytes a row; top {TOP}")
     for case in CASES:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gateway.core.calibration import Calibration
 from gateway.interfaces import PassageVectors, Vector, VectorStore
-from gateway.knowledge.vector_blocks import Block, Nearest
+from gateway.knowledge.vector_blocks import Block, Nearest, pack
 from gateway.knowledge.vector_scan import Wanted, scan_together
 
 AT_ONCE_BELOW = 3_000  # rows; a scan so short costs less than the way to a thread and back
@@ -122,6 +122,14 @@ class VectorIndex:
                 self._mark = mark
                 if not put:  # the store tells of many in parts
                     break
+            await self._wipe_what_was_left()
+
+    async def _wipe_what_was_left(self) -> None:
+        if any(block.left for block in self._blocks.values()):
+            async with self._scanning:  # scans to come look at where the blocks are now
+                for block in self._blocks.values():
+                    while block.left:
+                        await asyncio.to_thread(block.left.pop().wipe)
 
     def _apply(self, put: Sequence[PassageVectors], gone: Sequence[int]) -> None:
         touched: set[_Home | None] = {self._forget(passage_id) for passage_id in gone}
@@ -139,6 +147,14 @@ class VectorIndex:
         for each in touched:
             if each is not None:
                 self._blocks[each] = self._blocks[each].compacted()
+        self._pack()
+
+    def _pack(self) -> None:
+        by_dimension: dict[int, list[Block]] = defaultdict(list)
+        for home in sorted(self._blocks):
+            by_dimension[home.dimension].append(self._blocks[home])
+        for blocks in by_dimension.values():
+            pack(blocks)
 
     def _forget(self, passage_id: int) -> _Home | None:
         home = self._homes.pop(passage_id, None)

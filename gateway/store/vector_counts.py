@@ -65,5 +65,5 @@ class VectorCounts:
 def _brought_up(connection: Connection, model_key: str, known: _Known) -> dict[int, int]:
     rows = _TOUCHED.all(connection, model=model_key, since=known.mark)
     touched: Sequence[int] = [row[0] for row in rows]
-    counted = dict(_SOME.all(connection, model=model_key, nos=json_list(touched)))
+    counted: dict[int, int] = dict(_SOME.all(connection, model=model_key, nos=json_list(touched)))
     return {**known.by_no, **{no: counted.get(no, 0) for no in touched}}

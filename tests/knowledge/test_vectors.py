@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from gateway.core.calibration import Calibration, Logistic
 from gateway.interfaces import PassageVectors, Vector
-from gateway.knowledge.vector_blocks import FIRST_CAPACITY, Block, Nearest
-from gateway.knowledge.vector_scan import PLAIN_BELOW, SCREENED_FROM, Wanted, scan, scan_together
+from gateway.knowledge.vector_blocks import FIRST_CAPACITY, Block, Nearest, View, pack
+from gateway.knowledge.vector_field import PLAIN_BELOW
+from gateway.knowledge.vector_scan import SCREENED_FROM, Wanted, scan, scan_together
 from gateway.knowledge.vectors import VectorIndex
 from tests.fakes.knowledge import FakeLibrary
 
@@ -57,7 +58,7 @@ def test_what_is_removed_is_wiped_from_memory() -> None:
     block = Block(DIMENSION)
     block.extend({1: unit(2, DIMENSION, seed=1), 2: unit(1, DIMENSION, seed=2)})
     shown = block.view
-    kinds = shown.rows, shown.codes, shown.steps, shown.signs
+    kinds = shown.space.arrays()[:-1]
     assert all(each[:2].any() and each[2].any() for each in kinds)
     block.remove(1)
     assert not any(each[:2].any() for each in kinds)
@@ -105,19 +106,24 @@ def clustered(count: int, dimension: int, seed: int) -> Vector:
 @given(
     seed=st.integers(0, 10_000),
     count=st.sampled_from([3, 200, PLAIN_BELOW // 2, PLAIN_BELOW, 2_000]),
-    collections=st.integers(1, 5),
+    layout=st.sampled_from([(1, False), (2, False), (5, False), (12, True)]),
     pieces=st.integers(1, 6),
     limit=st.sampled_from([1, 7, 50]),
     dimension=st.sampled_from([1, 12, 64]),
 )
 def test_a_scan_equals_brute_force_with_ties_pieces_and_gaps(
-    seed: int, count: int, collections: int, pieces: int, limit: int, dimension: int
+    seed: int, count: int, layout: tuple[int, bool], pieces: int, limit: int, dimension: int
 ) -> None:
+    collections, is_packed = layout
     matrix = clustered(count, dimension, seed)
     rows = {at: matrix[at : at + pieces] for at in range(0, count, pieces)}
     blocks = [Block(dimension) for _ in range(collections)]
     for at, vectors in rows.items():
         blocks[at % collections].extend({at: vectors})
+        if is_packed and at == pieces * 9:  # some fit into the slack, others leave again
+            pack(blocks)
+    if is_packed:
+        pack(blocks)
     for at in list(rows)[::5]:
         assert blocks[at % collections].remove(at)
         del rows[at]
@@ -162,6 +168,49 @@ def test_what_goes_during_a_scan_is_not_found_with_its_old_score() -> None:
     assert scan([view], unit(DIMENSION, seed=5), 9, also=[[5]]).cosines == {}
 
 
+def packed(count: int) -> list[Block]:
+    """Small collections side by side, passage k of 2 rows in the k-th."""
+    blocks = [Block(DIMENSION) for _ in range(count)]
+    for k, block in enumerate(blocks):
+        block.extend({k: unit(2, DIMENSION, seed=k)})
+    pack(blocks)
+    assert len({id(block.view.space) for block in blocks}) == 1
+    return blocks
+
+
+def found_in(views: list[View], seed: int, limit: int = 99) -> list[int]:
+    nearest = scan(views, unit(2, DIMENSION, seed=seed)[0], limit, also=[[seed]] * len(views))
+    assert set(nearest.cosines) <= {each for each, _ in nearest.ranked}
+    return [found for found, _ in nearest.ranked]
+
+
+def test_collections_side_by_side_are_only_seen_where_they_are_asked_for() -> None:
+    blocks = packed(12)
+    some = [blocks[k].view for k in (11, 3, 4, 5, 8)]
+    assert found_in(some, 4)[0] == 4
+    assert sorted(found_in(some, 9)) == [3, 4, 5, 8, 11]
+    before = [block.view for block in blocks]
+    blocks[4].extend({40: unit(1, DIMENSION, seed=40)})  # into the slack beside the next
+    assert blocks[4].view.space is before[4].space
+    assert sorted(found_in(before, 40)) == list(range(12))
+    assert found_in([block.view for block in blocks], 40)[0] == 40
+    blocks[5].remove(5)
+    assert 5 not in found_in(before, 5)
+
+
+def test_what_a_collection_leaves_behind_in_a_common_space_is_wiped_there_too() -> None:
+    blocks = packed(12)
+    before = [block.view for block in blocks]
+    blocks[4].extend({40 + n: unit(2, DIMENSION, seed=40 + n) for n in range(9)})
+    assert blocks[4].view.space is not before[4].space
+    assert found_in(before, 4)[0] == 4  # a scan that runs sees what it began with
+    for region in blocks[4].left:
+        region.wipe()
+    assert 4 not in found_in(before, 4)
+    part = slice(before[4].first, before[4].first + 2)
+    assert not any(each[part].any() for each in before[4].space.arrays()[:-1])
+
+
 def test_compaction_keeps_what_lives() -> None:
     block = Block(DIMENSION)
     rows = {k: unit(1 + k % 3, DIMENSION, seed=k) for k in range(60)}
@@ -202,6 +251,33 @@ async def test_the_index_follows_the_store_and_keeps_to_the_collections() -> Non
     for k in (4, 6, 8):
         library.remove(k)
     assert await near("even") == []
+
+
+async def test_the_index_packs_small_collections_and_keeps_nothing_of_what_goes() -> None:
+    library = FakeLibrary()
+    index = VectorIndex(library, "m")
+    rows = {k: unit(1, DIMENSION, seed=k) for k in range(200)}
+
+    async def put(*ids: int) -> None:
+        for k in ids:
+            library.add(k, "x", collection=f"c{k % 20:02}")
+        batch = [PassageVectors(k, f"c{k % 20:02}", "en", rows[k]) for k in ids]
+        await library.put("m", batch)
+
+    async def near(k: int) -> list[int]:
+        names = [f"c{n:02}" for n in range(20)]
+        nearest = await index.nearest(names, (rows[k][0], "en"), 200)
+        return [found for found, _ in nearest.ranked]
+
+    there: list[int] = []
+    for begin, end in ((0, 20), (20, 30), (30, 120), (120, 200)):
+        await put(*range(begin, end))
+        there += range(begin, end)
+        for k in (begin, begin + 5):
+            assert (await near(k))[0] == k
+            library.remove(k)
+            there.remove(k)
+        assert sorted(await near(begin)) == there
 
 
 async def test_vectors_are_centred_on_their_language() -> None:

@@ -1,0 +1,194 @@
+"""The rows of a scope as one field: numbered one after the other, compared span by span."""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+from gateway.interfaces import Vector
+from gateway.knowledge.vector_blocks import View
+from gateway.knowledge.vector_space import GONE, Space, coded, signs_of
+
+PLAIN_BELOW = 512  # rows; float32 itself is as fast
+SLACK = 2e-5  # of sums in float32
+TILES = {"inner": 256, "hamming": 4096}  # rows, for several questions at once: fit the cache
+KINDS: dict[str, Any] = {"inner": "int8", "hamming": "bin8"}
+
+Rows = NDArray[np.int64]
+
+
+class _Span(NamedTuple):
+    """Rows of a space, with what is free between the blocks of the scope."""
+
+    space: Space
+    begin: int
+    end: int
+
+
+class _Borders(NamedTuple):
+    """The blocks of one space in rising order: a row outside of them is nobody's yet."""
+
+    space: Space
+    firsts: Rows
+    ends: Rows
+
+    def owners(self, rows: Rows) -> Rows:
+        """Passage ids, GONE where there is none."""
+        owners: Rows = self.space.owners.take(rows)
+        block = self.firsts.searchsorted(rows, "right") - 1
+        owners[rows >= self.ends.take(block)] = GONE
+        return owners
+
+
+class Field:
+    """The views of a scope; blocks that touch each other in a space are one span."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        by_space: dict[int, list[View]] = {}
+        for view in views:
+            if view.filled:
+                by_space.setdefault(id(view.space), []).append(view)
+        self._spans: list[_Span] = []
+        self._borders: list[_Borders] = []
+        bounds = [0]  # of the spaces, among the spans
+        for some in by_space.values():
+            some.sort(key=lambda view: view.first)
+            self._spans += _spans(some)
+            firsts = np.array([view.first for view in some])
+            self._borders.append(
+                _Borders(some[0].space, firsts, firsts + [view.filled for view in some])
+            )
+            bounds.append(len(self._spans))
+        self._offsets = np.cumsum([0, *(end - begin for _, begin, end in self._spans)])
+        self._shifts = np.array([begin for _, begin, _ in self._spans], np.int64)
+        self._shifts -= self._offsets[:-1]
+        self._bounds = self._offsets[bounds]
+        self._worst = max((view.error for view in views), default=0.0)
+        self.size = int(self._offsets[-1])
+
+    def scores(self, queries: Vector) -> tuple[Vector, list[float]]:
+        """Of every row, (questions, rows), and how far each question's may be off."""
+        if self.size < PLAIN_BELOW:
+            parts = [queries @ space.rows[at:end].T for space, at, end in self._spans]
+            return _side_by_side(parts, len(queries)), [SLACK] * len(queries)
+        codes, steps = coded(queries)
+        parts = [_compared(codes, space.codes[at:end], "inner") for space, at, end in self._spans]
+        for part, (space, at, end) in zip(parts, self._spans, strict=True):
+            np.multiply(part, space.steps[at:end], out=part)
+        found = _side_by_side(parts, len(queries))
+        found *= steps[:, None]
+        return found, [self._error(*each) for each in zip(queries, codes, steps, strict=True)]
+
+    def likeness(self, queries: Vector) -> Vector:
+        """Minus the count of numbers in which the signs of each row differ, (questions, rows)."""
+        signs = signs_of(queries)
+        parts = [_compared(signs, space.signs[at:end], "hamming") for space, at, end in self._spans]
+        found = _side_by_side(parts, len(queries))
+        return np.negative(found, out=found)
+
+    def scores_at(self, rows: Rows, query: Vector) -> tuple[Vector, float]:
+        """As `scores`, of one question and some rows only, given in rising order."""
+        codes, steps = coded(query[None])
+        found = np.empty(len(rows), np.float32)
+        for span, borders, places in self._split(rows):
+            space = borders.space
+            taken = _compared(codes, space.codes.take(places, axis=0), "inner")[0]
+            np.multiply(taken, space.steps.take(places), out=found[span])
+        found *= steps[0]
+        return found, self._error(query, codes[0], steps[0])
+
+    def reckoned(self, rows: Rows, query: Vector) -> tuple[Rows, Vector]:
+        """Owners and cosines in full of some rows, given in rising order.
+
+        Not by BLAS: its last digit depends on where a row stands, and ties would be none.
+        """
+        scores = np.empty(len(rows), np.float32)
+        owners = np.empty(len(rows), np.int64)
+        for span, borders, places in self._split(rows):
+            taken = borders.space.rows.take(places, axis=0)
+            # after the rows: what is not gone now was whole then
+            owners[span] = borders.owners(places)
+            np.einsum("ij,j->i", taken, query, out=scores[span])
+        return owners, scores
+
+    def _error(self, query: Vector, codes: NDArray[np.int8], step: np.float32) -> float:
+        off = query - codes * step
+        return self._worst + math.sqrt(off @ off) * (1 + self._worst) + SLACK
+
+    def _split(self, rows: Rows) -> Iterator[tuple[slice, _Borders, Rows]]:
+        """Which of `rows` are in which space, and their places there."""
+        if len(self._spans) == 1:
+            if len(rows):
+                yield slice(None), self._borders[0], rows + self._shifts[0]
+            return
+        places = rows + self._shifts.take(self._offsets.searchsorted(rows, "right") - 1)
+        bounds = rows.searchsorted(self._bounds).tolist()
+        for borders, (begin, end) in zip(self._borders, pairwise(bounds), strict=True):
+            if begin < end:
+                yield slice(begin, end), borders, places[begin:end]
+
+
+def cosines(
+    views: Sequence[View], query: Vector, also: Sequence[Collection[int]]
+) -> dict[int, float]:
+    """Of the passages `also`, a collection of ids for each view, that are there."""
+    spans: dict[int, tuple[Space, list[int], list[tuple[int, int]]]] = {}
+    for view, ids in zip(views, also, strict=False):
+        for each in ids:
+            place = view.place(each)
+            if place is not None:
+                _, known, rows = spans.setdefault(id(view.space), (view.space, [], []))
+                known.append(each)
+                rows.append(view.span_of(place))
+    found: dict[int, float] = {}
+    for space, known, rows in spans.values():
+        begins, ends = np.array(rows).T
+        firsts = np.cumsum(ends - begins) - (ends - begins)
+        places = np.arange(int((ends - begins).sum()))
+        places += np.repeat(begins - firsts, ends - begins)
+        scores = np.einsum("ij,j->i", space.rows.take(places, axis=0), query)
+        best = np.maximum.reduceat(scores, firsts).tolist()
+        owners = space.owners.take(begins).tolist()
+        found |= {
+            each: score
+            for each, owner, score in zip(known, owners, best, strict=True)
+            if owner == each
+        }
+    return found
+
+
+def _spans(views: Sequence[View]) -> list[_Span]:
+    spans: list[_Span] = []
+    behind = -1  # the last row for which the block before has room
+    for view in views:
+        end = view.first + view.filled
+        if view.first == behind:
+            spans[-1] = spans[-1]._replace(end=end)
+        else:
+            spans.append(_Span(view.space, view.first, end))
+        behind = view.first + view.room
+    return spans
+
+
+def _side_by_side(parts: Sequence[Vector], questions: int) -> Vector:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((questions, 0), np.float32)
+
+
+def _compared(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> Vector:
+    """(questions, rows). The library's own `out` is not used: it takes a reference from None."""
+    if len(queries) == 1:
+        return _product(queries, codes, metric)
+    size = TILES[metric]
+    tiles = [codes[at : at + size] for at in range(0, len(codes), size)]
+    return np.concatenate([_product(queries, tile, metric) for tile in tiles], axis=1)
+
+
+def _product(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> Vector:
+    found = simsimd.cdist(queries, codes, metric, dtype=KINDS[metric], out_dtype="float32")
+    return np.asarray(found, np.float32).reshape(len(queries), len(codes))
