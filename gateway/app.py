@@ -15,8 +15,9 @@ from gateway import knowledge_config
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
-from gateway.app_channels import build_providers, read_channels
+from gateway.app_channels import build_providers, named, read_channels
 from gateway.app_library import Shelves, open_shelves, working
+from gateway.app_mcp import Mcp, build_mcp
 from gateway.app_models import build_encoders, build_models
 from gateway.app_operations import Operations, Seams, build_operations, linking_of
 from gateway.app_proposals import build_proposals, command_handlers
@@ -36,7 +37,7 @@ from gateway.app_web import WebParts, build_application, listen, runner_of
 from gateway.attachments import AttachmentShelf
 from gateway.changes import Changes
 from gateway.channel_set import ChannelSet
-from gateway.config import Config, GatewaySettings
+from gateway.config import GatewaySettings
 from gateway.dispatch import Dispatcher
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock, Ids
@@ -79,6 +80,7 @@ class App:
     retraction: Retraction
     proposals: Proposals
     changes: Changes
+    mcp: Mcp
     watcher: ConfigWatcher
     meter: PrometheusMeter
     clock: Clock
@@ -97,7 +99,7 @@ class App:
         on_ready: Callable[[str], None] = lambda _url: None,
     ) -> None:
         """Serve until `stop` is set, then let running turns and calls end."""
-        local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock)
+        local = LocalRoute(self.home, self.registry, self.store.accounts, self.clock, self.mcp.runs)
         runner = runner_of(self.application())
         await runner.setup()
         await self._begin()
@@ -196,13 +198,8 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
         desk, follow = build_models(home, knowledge.embedding, shelves, file, clock)
         watcher = ConfigWatcher(file, channels, models, follow=follow)
         parts = home, config.gateway, knowledge, shelves, models, desk, channels, web_chat, watcher
-        known = channels if serves else _named(config)
+        known = channels if serves else named(config)
         yield _assemble(_Opened(*parts, meter, lambda: tuple(known)), clock, ids)
-
-
-def _named(config: Config) -> tuple[tuple[str, str], ...]:
-    """Our accounts on platforms by the file alone, where no channel is running."""
-    return tuple((platform, name) for platform, named in config.channels.items() for name in named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +230,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     linking = linking_of(store, clock)
     proposals = build_proposals(parts, opened.home)
     handlers = command_handlers(parts, proposals, shelf)
+    changes = build_changes(parts)
     return App(
         opened.home,
         opened.settings,
@@ -250,7 +248,8 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         shelf,
         retraction,
         proposals,
-        build_changes(parts),
+        changes,
+        build_mcp(parts, sign_in, proposals, changes),
         opened.watcher,
         opened.meter,
         clock,

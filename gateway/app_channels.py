@@ -110,3 +110,8 @@ def _alone(platform: str, settings: Any, path: str, seen: dict[tuple[str, ...], 
     other = seen.setdefault(account, path)
     if other != path:
         raise wrong(f"{path}.{key}", f"is that of {other}; it would answer everything twice")
+
+
+def named(config: Config) -> tuple[tuple[str, str], ...]:
+    """Our accounts on platforms by the file alone, where no channel is running."""
+    return tuple((platform, name) for platform, named in config.channels.items() for name in named)

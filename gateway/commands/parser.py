@@ -13,6 +13,7 @@ from gateway.commands import (
     evaluation,
     library,
     links,
+    mcp,
     memory,
     model,
     people,
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
         tokens.register,
         links.register,
         memory.register,
+        mcp.register,
         doctor.register,
     )
     tree = Commands(commands)

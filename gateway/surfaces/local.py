@@ -5,6 +5,7 @@ import secrets
 import socket
 import struct
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from aiohttp import web
@@ -25,6 +26,14 @@ from gateway.surfaces.local_signing import (
 )
 
 PEER = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
+RUNS = "/mcp"  # a connection there is a run (surfaces/mcp_runs.py)
+
+
+class LocalRuns(Protocol):
+    """What serves programs that stay: one connection after its signed beginning."""
+
+    async def serve(self, request: web.Request) -> web.StreamResponse: ...
+    async def close(self) -> None: ...
 
 
 class LocalCall(msgspec.Struct):
@@ -55,7 +64,15 @@ async def local_caller(accounts: Accounts, call: LocalCall) -> Caller:
 class LocalRoute:
     """Serves the table of operations to this user's own processes."""
 
-    def __init__(self, home: Path, registry: Registry, accounts: Accounts, clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Path,
+        registry: Registry,
+        accounts: Accounts,
+        clock: Clock,
+        runs: LocalRuns | None = None,
+    ) -> None:
+        self._runs = runs
         self._home = home
         self._registry = registry
         self._accounts = accounts
@@ -77,6 +94,7 @@ class LocalRoute:
         self._verifier = Verifier(key)
         app = web.Application(client_max_size=16 * 2**20)
         app.router.add_post("/rpc", self._answer)
+        app.router.add_get(RUNS, self._run)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         path = self._home / SOCKET
@@ -87,6 +105,8 @@ class LocalRoute:
 
     async def stop(self) -> None:
         """Close the socket and take it and the key away."""
+        if self._runs is not None:
+            await self._runs.close()
         if self._runner is not None:
             await self._runner.cleanup()
         for name in (SOCKET, KEY_FILE):
@@ -94,16 +114,7 @@ class LocalRoute:
 
     async def _answer(self, request: web.Request) -> web.Response:
         body = await request.read()
-        headers = request.headers
-        signed = Signed(
-            headers.get("X-Shutten-Time", ""),
-            headers.get("X-Shutten-Nonce", ""),
-            headers.get("X-Shutten-Signature", ""),
-        )
-        what = (request.method, request.path, body)
-        if not _is_own_process(request) or not self._verifier.accepts(
-            signed, what, self._clock.now()
-        ):
+        if not self._is_signed(request, body):
             return _error(GatewayError("local route", code="bad_signature"), None)
         language = None
         try:
@@ -118,6 +129,22 @@ class LocalRoute:
         return web.Response(
             body=msgspec.json.encode({"result": result}), content_type="application/json"
         )
+
+    async def _run(self, request: web.Request) -> web.StreamResponse:
+        if self._runs is None or not self._is_signed(request, b""):
+            return _error(GatewayError("local route", code="bad_signature"), None)
+        return await self._runs.serve(request)
+
+    def _is_signed(self, request: web.Request, body: bytes) -> bool:
+        """By a process of this user that can read the key, just now."""
+        headers = request.headers
+        signed = Signed(
+            headers.get("X-Shutten-Time", ""),
+            headers.get("X-Shutten-Nonce", ""),
+            headers.get("X-Shutten-Signature", ""),
+        )
+        what = (request.method, request.path, body)
+        return _is_own_process(request) and self._verifier.accepts(signed, what, self._clock.now())
 
 
 def _is_own_process(request: web.Request) -> bool:

@@ -1,6 +1,7 @@
 """A toolbox as an MCP server; sessions, framing and protocol revisions are the SDK's work."""
 
 import base64
+import logging
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from gateway.surfaces.mcp_tools import TextContent, ToolAnswer, Toolbox, ToolCard
 
 NAME = "shutten"
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what it says of broken requests quotes them
 Context = ServerRequestContext[Any, Any]
 WhoAsks = Callable[[Context], object]
 
