@@ -4,11 +4,11 @@ import re
 from enum import StrEnum
 
 from gateway.core.matching import match_text, script
-from gateway.core.support_evidence import Clause, Evidence, clauses
+from gateway.core.support_evidence import Clause, Evidence, clauses, squeezed
 from gateway.core.support_numbers import CODES, numbers
 from gateway.core.support_pairing import is_mispaired
 from gateway.core.support_polarity import contradicts, is_alike_passive, swaps
-from gateway.core.support_words import content, coverage, is_turned, words
+from gateway.core.support_words import content, coverage, is_turned, overlap, words
 
 MIN_SHARE = 0.4  # of a sentence's words that its passage must hold
 MIN_SHARE_NUMBERED = 0.3  # where its numbers are the passage's as well
@@ -16,6 +16,7 @@ MAX_INVENTED = 5.5  # in Han letters: a stretch that the passage does not hold a
 MIN_SHARE_FEW = 0.15  # and where there are few other words
 MIN_WEIGHT = 4.0  # in Han letters: with less, there are too few words to tell
 MIN_WEIGHT_NUMBERED = 6.0
+SAME_DENIED = 0.5  # how much of a clause with a no in it the claim must speak of
 TIED = 0.2  # so little less alike, and a clause may be the one meant as well
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’.])(?<!\d )[B-HJ-Z](?![A-Za-z'’.])")  # hall C, B 棟
@@ -43,6 +44,8 @@ def fault(claim: str, evidence: Evidence) -> Fault | None:
     Across scripts words cannot meet, and only numbers and part numbers are compared.
     """
     folded = match_text(claim)
+    if squeezed(folded) in evidence.squeezed:
+        return None  # quoted as it stands
     if _has_wrong_number(folded, evidence):
         return Fault.NUMBER
     if _has_wrong_code(folded, evidence):
@@ -83,7 +86,9 @@ def _least(weight: float, folded: str) -> float:
     """What share a passage must hold: its numbers, where it has them, speak for it as well."""
     if not any(number.dimension and not number.is_rate for number in numbers(folded)):
         return MIN_SHARE
-    return MIN_SHARE_NUMBERED if weight >= MIN_WEIGHT_NUMBERED else MIN_SHARE_FEW
+    if weight >= MIN_WEIGHT_NUMBERED:
+        return MIN_SHARE_NUMBERED
+    return MIN_SHARE_FEW if weight > MIN_WEIGHT else 0.0
 
 
 def _fault_of_clauses(folded: str, evidence: Evidence) -> Fault | None:
@@ -98,7 +103,10 @@ def _fault_of_clauses(folded: str, evidence: Evidence) -> Fault | None:
 
 
 def _contradicts(claim: Clause, clause: Clause) -> bool:
-    return not clause.is_row and contradicts(claim.text, clause.text)
+    """Only where both speak of the same: what is denied must be what is claimed."""
+    if clause.is_row or overlap(clause.words, claim.words) < SAME_DENIED:
+        return False
+    return contradicts(claim.text, clause.text)
 
 
 def _swaps(claim: Clause, clause: Clause) -> bool:

@@ -29,6 +29,11 @@ class Clause:
     is_row: bool = False  # of a table; its words hold the header's
 
 
+def squeezed(folded: str) -> str:
+    """Without white space, nor signs at its ends: a quotation may be wrapped otherwise."""
+    return "".join(folded.split()).strip("。.,;:!?、「」\"'()")
+
+
 class Evidence:
     """A passage made ready for being compared with many sentences."""
 
@@ -38,6 +43,7 @@ class Evidence:
         self.script = script(passage.text)
         self.letters = frozenset(re.findall(r"[A-Z]", f"{where} {passage.text}"))
         self.folded = widened(f"{match_text(where)} \n {folded}")
+        self.squeezed = squeezed(folded)
         self.words = words(self.folded)
         self.numbers = (*numbers(folded), *numbers(match_text(where)))
         self.clauses = tuple(clauses(folded, _header(folded)))

@@ -20,7 +20,7 @@ def _unit(dimension: str, amount: float, words: str) -> None:
 
 _unit(MINUTES, 1, "分鐘 分間 分 minutes minute mins min")
 _unit(MINUTES, 60, "小時 鐘頭 時間 hours hour hrs")
-_unit(MINUTES, 1440, "日 天 日間 days day")
+_unit(MINUTES, 1440, "日 天 日間 號 days day")
 _unit(MINUTES, 10080, "週 周 星期 禮拜 週間 週間 weeks week")
 _unit(MINUTES, 1 / 60, "秒 秒鐘 秒間 seconds second")
 _unit(MONTHS, 1, "個月 月 か月 ヶ月 カ月 ケ月 ヵ月 箇月 months month")
@@ -43,7 +43,7 @@ _unit("age", 1, "歲 歳")
 _unit("tatami", 1, "疊 畳 帖")
 _unit("clock", 60, "點 時 點鐘")
 
-_OTHER = "other"  # a word follows that is no unit known here
+OTHER = "other"  # a word follows that is no unit known here
 _HALF_DAY = 720
 _YEAR = 10_000  # dates count as yyyymmdd
 _NEAR = 1e-6
@@ -84,7 +84,7 @@ _BETWEEN = (  # what stands between a number and its unit: 5 個工作日, 4 bus
 )
 # what follows a bare number and is no unit of it
 _JOINED = (
-    r"(?:per|a|an|to|or|and|at|of|for|in|on|by|is|are)\b|"
+    r"(?:per|a|an|to|or|and|at|of|for|in|on|by|is|are|st|nd|rd|th)\b|"
     f"[\u3041-\u309f{match_text('至到以或和與及的之元的')}]"
 )
 _DATES = re.compile(
@@ -147,6 +147,7 @@ class Number:
     dimension: str
     at: int
     is_rate: bool = False  # a day, each month
+    written: float = 0.0  # without its unit: a bare number is compared with that
 
     def agrees(self, other: "Number") -> bool:
         """The same amount in units that can be one."""
@@ -156,9 +157,19 @@ class Number:
             has_no_year = min(self.amount, other.amount) < _YEAR
             year = _YEAR if has_no_year else _YEAR * _YEAR
             return self.amount % year == other.amount % year
-        return self.is_comparable(other) and abs(self.amount - other.amount) <= _NEAR * max(
-            1.0, abs(other.amount)
-        )
+        if self.is_rate == other.is_rate and {self.dimension, other.dimension} == _TIMES:
+            return self.minutes == other.minutes
+        is_same = self.dimension == other.dimension
+        one, two = (self.amount, other.amount) if is_same else (self.written, other.written)
+        return self.is_comparable(other) and abs(one - two) <= _NEAR * max(1.0, abs(two))
+
+    @property
+    def minutes(self) -> float:
+        """A month as 30 days, a year as 365: so people say 90 天 for 三個月."""
+        if self.dimension == MINUTES:
+            return self.amount
+        years, months = divmod(self.amount, 12)
+        return (years * 365 + months * 30) * 1440
 
     def is_comparable(self, other: "Number") -> bool:
         """Their units can be one: the same, a bare number, 元 for a currency, a word unknown."""
@@ -167,7 +178,7 @@ class Number:
             return True
         if both <= _MONEY:
             return "money" in both
-        return _OTHER in both and both.isdisjoint(_STRICT)
+        return OTHER in both and both.isdisjoint(_STRICT)
 
 
 def numbers(folded: str) -> list[Number]:
@@ -232,23 +243,23 @@ def _clock(match: re.Match[str]) -> Number:
 def _rate(match: re.Match[str]) -> Number:
     unit = match["unit"] or match["unit2"] or _OF.get(match["of"], match["of"][:1])
     dimension, amount = _UNITS[unit]
-    return Number(amount, dimension, match.start(), is_rate=True)
+    return Number(amount, dimension, match.start(), is_rate=True, written=1.0)
 
 
 def _number(match: re.Match[str]) -> Number | None:
     value = _value(match)
     unit = match["unit"]
-    dimension, amount = _UNITS[unit] if unit else (_OTHER if match["other"] else "", 1.0)
+    dimension, amount = _UNITS[unit] if unit else (OTHER if match["other"] else "", 1.0)
     if _is_part_of_word(match) or (value == 1 and _is_article(match, dimension)):
         return None  # 三角, 一個, one of them
     if match["prefix"]:
         dimension, amount = _PREFIXES[match["prefix"]], 1.0
-    return Number(value * amount, dimension, match.start())
+    return Number(value * amount, dimension, match.start(), written=value)
 
 
 def _is_article(match: re.Match[str], dimension: str) -> bool:
     """A one that counts nothing measured: 一個, one of them, 1 time."""
-    return dimension == _OTHER or (not match["arabic"] and dimension not in _TIMES)
+    return dimension == OTHER or (not match["arabic"] and dimension not in _TIMES)
 
 
 def _is_part_of_word(match: re.Match[str]) -> bool:

@@ -1,28 +1,40 @@
 """Whether a sentence gives a number for what its passage gives another one for."""
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from gateway.core.support_evidence import SAME_MATTER, Clause, Evidence, clauses
-from gateway.core.support_numbers import Number, numbers
-from gateway.core.support_words import overlap
+from gateway.core.support_numbers import OTHER, Number, numbers
+from gateway.core.support_words import Words, overlap, words
 
 MARGIN_OF_NUMBERS = 0.2  # how much more alike the clause of another number must be
+SURELY = 0.1
 MARGIN_OF_ROWS = 0.15  # the same in a table, whose rows share their header
 _LABEL = re.compile(r"([\u30a1-\u30fa\u30fc\u4e00-\u9fff]{2,4})[でははが:]?\s*$")
 
 
 def is_mispaired(folded: str, evidence: Evidence) -> bool:
+    """One of the claim's numbers is the passage's for something else."""
     told = [number for number in numbers(folded) if not number.is_rate]
-    if any(_has_other_label(clause, evidence) for clause in clauses(folded)):
-        return True
-    if any(_are_apart(first, second, told, evidence) for first, second in pairwise(told)):
-        return True
-    if any(_has_other_rate(clause, evidence) for clause in clauses(folded)):
+    read = tuple(clauses(folded))
+    if any(_is_mispaired(clause, told, evidence) for clause in read):
         return True
     if any(_are_together(first, second, evidence) for first, second in pairwise(told)):
         return False
-    return any(_is_of_other_clause(clause, told, evidence) for clause in clauses(folded))
+    if _is_of_its_sentence(words(folded), told, evidence):
+        return False
+    return any(_is_of_other_clause(clause, told, evidence) for clause in read)
+
+
+def _is_mispaired(clause: Clause, told: list[Number], evidence: Evidence) -> bool:
+    """By what stands beside the number in this clause."""
+    own = [number for number in numbers(clause.text) if not number.is_rate]
+    return (
+        _has_other_label(clause, evidence)
+        or _has_other_rate(clause, evidence)
+        or any(_are_apart(first, second, told, evidence) for first, second in pairwise(own))
+    )
 
 
 def _has_other_label(clause: Clause, evidence: Evidence) -> bool:
@@ -71,25 +83,43 @@ def _is_of_other_clause(clause: Clause, told: list[Number], evidence: Evidence) 
     own = [number for number in numbers(clause.text) if not number.is_rate]
     if len(own) != 1:
         return False
-    given: list[float] = [0.0]
-    others: list[float] = [0.0]
-    for each in evidence.clauses:
-        for known in numbers(each.text):
-            if known.is_rate or not own[0].is_comparable(known):
-                continue
-            if own[0].agrees(known):
-                given.append(overlap(clause.words, each.words))
-            elif not any(known.agrees(number) for number in told):
-                others.append(overlap(clause.words, each.words))
+    given, others = _alike(clause.words, own[0], told, evidence.clauses)
     margin = MARGIN_OF_ROWS if evidence.has_rows else MARGIN_OF_NUMBERS
-    return max(others) >= SAME_MATTER and max(others) > max(given) + margin
+    return others >= SAME_MATTER and others > given + margin
+
+
+def _is_of_its_sentence(claim: Words, told: list[Number], evidence: Evidence) -> bool:
+    """All that is claimed speaks for the sentence that gives the number, whatever a clause says:
+    rules leave out what the clause before has said.
+    """
+    for number in told:
+        given, others = _alike(claim, number, told, evidence.sentences)
+        if given > others + SURELY:
+            return True
+    return False
+
+
+def _alike(
+    claim: Words, number: Number, told: list[Number], clauses_of: Sequence[Clause]
+) -> tuple[float, float]:
+    """How alike the clause that gives the number is, and how alike one that gives another."""
+    given = others = 0.0
+    for each in clauses_of:
+        for known in numbers(each.text):
+            if known.is_rate or not number.is_comparable(known):
+                continue
+            if number.agrees(known):
+                given = max(given, overlap(claim, each.words))
+            elif not any(known.agrees(other) for other in told):
+                others = max(others, overlap(claim, each.words))
+    return given, others
 
 
 def _are_apart(a: Number, b: Number, told: list[Number], evidence: Evidence) -> bool:
     """Where the passage speaks of `a`, it gives another number of b's kind, and not `b`."""
     beside = [numbers(each.text) for each in evidence.sentences]
     beside = [row for row in beside if any(a.agrees(known) for known in row)]
-    if not beside or not b.dimension or a.dimension == b.dimension:
+    if not beside or b.dimension in {"", OTHER} or a.dimension == b.dimension:
         return False
     for row in beside:
         kind = [known for known in row if known.dimension == b.dimension and not known.is_rate]

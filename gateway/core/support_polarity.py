@@ -29,6 +29,7 @@ _NO_IN_FORM = _any(
             "會不會",
         ),
         "非人為",
+        "[未沒][^,。、]{0,6}(?=就|則|即)",
         *("[未沒][經有]?[^,。、]{0,5}[之的者時]", "不用錢", "不收費", "免費"),
         *("なければな(?:らない|らず|りません)", "なければいけ(?:ない|ません)"),
         *("なくてはな(?:らない|らず|りません)", "なくてはいけ(?:ない|ません)"),
@@ -73,8 +74,17 @@ _NO = _any(
             "断[らりるっ]",
         ),
         *(r"\bnot\b", "n['’]t\\b", r"\bno\b", r"\bnever\b", r"\bcannot\b"),
-        *(r"\bnor\b", r"\bneither\b", r"\bnone\b", r"\bnon-?", r"\bexclud[a-z]+", r"\bunable\b"),
-        *(r"\bineligible\b", r"\bprohibit[a-z]*", r"\bforbid[a-z]*"),
+        *(
+            r"\bnor\b",
+            r"\bneither\b",
+            r"\bnone\b",
+            r"\bnobody\b",
+            r"\bno one\b",
+            r"\bnon-?",
+            r"\bexclud[a-z]+",
+            r"\bunable\b",
+        ),
+        *(r"\bineligible\b", r"\bprohibit[a-z]*", r"\bavoid[a-z]*", r"\bforbid[a-z]*"),
     )
 )
 

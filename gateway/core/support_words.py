@@ -56,7 +56,6 @@ _ENGLISH_ALIKE = {
         "begin start",
         "submit hand send file",
         "below under drop fall less short",
-        "last run",
         "cover include",
     )
     for word in line.split()
@@ -177,7 +176,9 @@ def is_turned(of: Words, clause: Words) -> bool:
         ahead, behind = set(said[:place]), set(said[place + length :])
         if before & ahead:
             continue
-        if min(_weight(before & behind), _weight(after & ahead)) >= _WORD_WEIGHT:
+        turned = before & behind, after & ahead
+        least = _WORD_WEIGHT if _HAN_LETTER.fullmatch(pivot) else 2 * _WORD_WEIGHT
+        if min(map(_weight, turned)) >= least:  # of English, whose nouns and verbs trade places
             return True
     return False
 
