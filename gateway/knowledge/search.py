@@ -31,6 +31,7 @@ from gateway.interfaces import (
 )
 from gateway.knowledge.lists import WEIGHED, Lists, nearest_of
 from gateway.knowledge.questions import Questions
+from gateway.knowledge.vector_blocks import Nearest
 from gateway.knowledge.vectors import VectorIndex
 
 A = TypeVar("A")
@@ -161,17 +162,17 @@ class Search:
         return fused(found, limit)
 
     async def _lists(self, question: str, scope: Scope, mode: SearchMode) -> Lists:
-        """The question is embedded, in another process, while its words are looked up."""
+        """Words are looked up while the question is embedded and its vector compared."""
         terms = query_terms(question)
         key = self._questions.model_key
-        (lexical, total, having), vector = await _together(
-            self._look_up(terms, scope, mode), self._embed(question, scope, mode)
+        (lexical, total, having), (vector, nearest) = await _together(
+            self._look_up(terms, scope, mode), self._find_near(question, scope, mode)
         )
         if self._questions.model_key != key:  # another model took over meanwhile
             return await self._lists(question, scope, mode)
         lists = Lists(question, terms.terms, lexical, having / total if total else 0.0)
         if not isinstance(vector, NoVectors) and vector is not None:
-            return await self._with_vectors(lists, vector, scope)
+            return await self._with_vectors(lists, vector, nearest, scope)
         return replace(lists, no_vectors=vector, calibration=self._calibrations(KEYWORD))
 
     async def _look_up(
@@ -202,19 +203,32 @@ class Search:
             return scope.collections
         return scope.collections & await self.may_leave(scope)
 
-    async def _with_vectors(self, lists: Lists, vector: Vector, scope: Scope) -> Lists:
-        key = self._questions.model_key
-        calibration = self._calibrations(key)
-        words = [passage_id for passage_id, _ in lists.lexical.hits]
-        also = words if self._only is None else self._only
-        nearest = await self._memory_of(key).nearest(
-            await self._embedded(scope), (vector, script(lists.question)), VECTOR_LIMIT, also
+    async def _find_near(
+        self, question: str, scope: Scope, mode: SearchMode
+    ) -> tuple[Vector | NoVectors | None, Nearest]:
+        vector = await self._embed(question, scope, mode)
+        if isinstance(vector, NoVectors) or vector is None:
+            return vector, Nearest()
+        nearest = await self._memory_of(self._questions.model_key).nearest(
+            await self._embedded(scope), (vector, script(question)), VECTOR_LIMIT, self._only or ()
         )
         if self._only is not None:
             nearest = nearest_of(nearest, self._only, VECTOR_LIMIT)
+        return vector, nearest
+
+    async def _with_vectors(
+        self, lists: Lists, vector: Vector, nearest: Nearest, scope: Scope
+    ) -> Lists:
+        key = self._questions.model_key
+        calibration = self._calibrations(key)
         if not nearest.ranked:
             reason = self._questions.note(NoVectors.NO_VECTORS_YET)
             return replace(lists, no_vectors=reason, calibration=self._calibrations(KEYWORD))
+        words = [passage_id for passage_id, _ in lists.lexical.hits]
+        more = self._memory_of(key).cosines(
+            await self._embedded(scope), (vector, script(lists.question)), words
+        )
+        nearest = replace(nearest, cosines={**nearest.cosines, **more})
         return replace(
             lists, nearest=nearest, calibration=calibration or self._calibrations(KEYWORD)
         )

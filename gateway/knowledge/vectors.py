@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from gateway.core.calibration import Calibration
 from gateway.interfaces import PassageVectors, Vector, VectorStore
 from gateway.knowledge.vector_blocks import Block, Nearest, pack
+from gateway.knowledge.vector_field import cosines
 from gateway.knowledge.vector_scan import Wanted, scan_together
 
 AT_ONCE_BELOW = 3_000  # rows; a scan so short costs less than the way to a thread and back
@@ -84,6 +85,20 @@ class VectorIndex:
         if sum(len(view.rows) for view in views) < AT_ONCE_BELOW:
             return scan_together(views, [self._wanted(waiting)])[0]
         return await self._in_turn(waiting)
+
+    def cosines(
+        self, collections: Collection[str], question: tuple[Vector, str], passages: Iterable[int]
+    ) -> Mapping[int, float]:
+        """Of those passages that are in `collections`, as of the last `refresh`."""
+        vector, script = question
+        by_home: dict[_Home, list[int]] = defaultdict(list)
+        for passage_id in passages:
+            home = self._homes.get(passage_id)
+            if home and home.collection_id in collections and home.dimension == len(vector):
+                by_home[home].append(passage_id)
+        views = [self._blocks[home].view for home in by_home]
+        query = _centred(vector, self._question_means.get(script))
+        return cosines(views, query, list(by_home.values()))
 
     async def _in_turn(self, mine: _Waiting) -> Nearest:
         self._waiting.append(mine)
