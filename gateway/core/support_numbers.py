@@ -44,9 +44,7 @@ _unit("tatami", 1, "疊 畳 帖")
 _unit("clock", 60, "點 時 點鐘")
 
 OTHER = "other"  # a word follows that is no unit known here
-_HALF_DAY = 720
-_YEAR = 10_000  # dates count as yyyymmdd
-_NEAR = 1e-6
+_HALF_DAY, _YEAR, _NEAR = 720, 10_000, 1e-6  # minutes; dates count as yyyymmdd
 _MONEY = frozenset({"usd", "jpy", "twd", "eur", "money"})
 _STRICT = _MONEY | {MINUTES, MONTHS, CLOCK, DATE, "percent"}
 _TIMES = frozenset({MINUTES, MONTHS})
