@@ -12,6 +12,7 @@ from gateway.core.followups import Wording
 from gateway.core.passages import SearchMode
 from gateway.core.recalibration import rule_name
 from gateway.errors import ExtractionError
+from gateway.evals.documents import documents_of
 from gateway.evals.library import Library, OpenLibrary
 from gateway.evals.questions import Question
 
@@ -55,13 +56,11 @@ async def examples_of(
 
 
 async def _fill(library: Library, documents: Path) -> None:
-    paths = await asyncio.to_thread(lambda: sorted(documents.rglob("*")))
-    for path in paths:
-        if not path.name.startswith(".") and await asyncio.to_thread(path.is_file):
-            try:
-                await library.ingest(path)
-            except ExtractionError:
-                continue  # `knowledge eval` tells which and why
+    for document in await asyncio.to_thread(documents_of, [documents]):
+        try:
+            await library.ingest(document.path)
+        except ExtractionError:
+            continue  # `knowledge eval` tells which and why
 
 
 async def _ask(

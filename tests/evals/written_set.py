@@ -47,7 +47,7 @@ def _wrapped(line: str) -> Iterator[str]:
 
 
 def _word(blocks: list[str]) -> bytes:
-    def write(document: making.Word) -> None:
+    def write(document: Any) -> None:
         for line in "\n".join(blocks).split("\n"):
             marks = len(line) - len(line.lstrip("#"))
             if marks:
