@@ -1,7 +1,7 @@
 """A whole document's text, and windows of it that cut no character people see (FEATURES C1)."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import regex
@@ -11,6 +11,7 @@ from gateway.core.folding import storable
 from gateway.core.passages import Locator, Passage
 
 _GRAPHEME = regex.compile(r"\X")
+_HEADING = 200  # characters of one in a place
 _REPEATED = 80  # characters at most that a passage repeats of the one before
 
 
@@ -19,19 +20,31 @@ def whole_of(blocks: Iterable[Block]) -> WholeText:
     lines: list[str] = []
     places: list[tuple[int, Locator]] = []
     at, header = 0, ""
-    for block in blocks:
+    for block, place in _placed(blocks):
         text = storable(block.text.strip())
-        if not text:
-            continue
         above = storable(block.header.strip()) if block.is_row else ""
         if above and above != header:
             text = f"{above}\n{text}"
         header = above
-        if not places or places[-1][1] != block.locator:
-            places.append((at, block.locator))
+        if not places or places[-1][1] != place:
+            places.append((at, place))
         lines.append(text)
         at += len(text) + 1
     return WholeText("\n".join(lines), tuple(places))
+
+
+def _placed(blocks: Iterable[Block]) -> Iterator[tuple[Block, Locator]]:
+    """Blocks that say something, each below its headings."""
+    above: list[Block] = []
+    for block in blocks:
+        if not block.text.strip():
+            continue
+        if block.heading_level is not None:
+            while above and (above[-1].heading_level or 0) >= block.heading_level:
+                above.pop()
+            above.append(block)
+        path = tuple(storable(" ".join(each.text.split()))[:_HEADING] for each in above)
+        yield block, replace(block.locator, heading=path or block.locator.heading)
 
 
 def joined(passages: Sequence[Passage]) -> WholeText:
