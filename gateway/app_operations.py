@@ -12,6 +12,7 @@ from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
 from gateway.app_proposals import deciding
+from gateway.app_retrieval import build_retrieval
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
@@ -41,10 +42,13 @@ from gateway.operations import (
     tokens,
     watching,
 )
+from gateway.operations.paging import with_pages
 from gateway.operations.registry import Registry
+from gateway.operations.retrieve import Retrieval
 from gateway.operations.table import Operation
 from gateway.operations.visitors import VisitorDesk
 from gateway.store import Store
+from gateway.surfaces.doors import Doors
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class Operations:
     visitors: VisitorDesk
     own_documents: OwnDocuments
     models: embedding.ModelDesk
+    doors: Doors
+    retrieval: Retrieval
 
 
 def build_operations(seams: Seams) -> Operations:
@@ -115,7 +121,14 @@ def build_operations(seams: Seams) -> Operations:
         *watching.operations(_watching(seams)),
     )
     visitors = VisitorDesk(seams.files, seams.scopes, store.turns, is_open=seams.is_open)
-    return Operations(Registry(rows), desk, talking, visitors, own, seams.models_desk)
+    doors, models = Doors(seams.sign_in, store.agents, seams.files), seams.models_desk
+    table, retrieval = Registry(with_pages(rows)), _retrieval(seams)
+    return Operations(table, desk, talking, visitors, own, models, doors, retrieval)
+
+
+def _retrieval(seams: Seams) -> Retrieval:
+    parts = seams.shelves, seams.scopes, seams.files, seams.models, seams.clock
+    return build_retrieval(*parts, is_open=seams.is_open)
 
 
 def _keeping(seams: Seams, desk: Desk) -> library.Keeping:

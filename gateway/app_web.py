@@ -18,12 +18,18 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock
-from gateway.surfaces import http
+from gateway.surfaces import health, http, upload
 from gateway.surfaces.chat_socket import ChatSockets
+from gateway.surfaces.docs_page import DocsPage
 from gateway.surfaces.health import Health
+from gateway.surfaces.idempotency import Idempotency
+from gateway.surfaces.limits import LimitSettings, RequestLimits
 from gateway.surfaces.line_link import LinkPages
+from gateway.surfaces.mcp_http import McpDoor, McpHttp
 from gateway.surfaces.meter import PrometheusMeter
 from gateway.surfaces.pages import Pages
+from gateway.surfaces.rest import Rest
+from gateway.surfaces.retrieve import Retrieve, echo_request_id
 from gateway.surfaces.rpc import Rpc
 from gateway.surfaces.session import HttpCallers
 from gateway.surfaces.upload import Files, Uploads
@@ -38,6 +44,7 @@ SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
 READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills no memory
 UNSETTLED = ("unknown", "dead")
+ROUTES = (*upload.ROUTES, *health.ROUTES)  # described for /openapi.json
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -57,6 +64,7 @@ class WebParts:
     clock: Clock
     meter: PrometheusMeter
     config: Callable[[], str]  # "ok", or "rejected"
+    mcp: McpHttp
 
 
 def build_application(parts: WebParts) -> web.Application:
@@ -68,10 +76,16 @@ def build_application(parts: WebParts) -> web.Application:
     accept, chat = parts.lanes.accept, parts.operations.chat
     door = WidgetDoor(parts.channels, parts.operations.visitors, callers)
     visitors = WidgetSockets(door, accept, visitor_key(parts.home), parts.clock)
+    registry = parts.operations.registry
+    repeats = Idempotency(parts.shelves.store.repeats, parts.clock)
     surfaces = (
         Webhooks(parts.channels, accept, parts.clock, meter=parts.meter),
-        Rpc(parts.operations.registry, callers, secure_cookie=parts.settings.secure_cookie),
+        Rpc(registry, callers, secure_cookie=parts.settings.secure_cookie, repeats=repeats),
+        Rest(registry, callers, parts.operations.doors, repeats),
+        DocsPage(registry, ROUTES),
+        McpDoor(parts.operations.doors, callers, parts.mcp),
         Uploads(callers, _files(parts)),
+        Retrieve(parts.operations.doors, parts.operations.retrieval),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         _health(parts, callers),
         Pages(callers),
@@ -80,7 +94,22 @@ def build_application(parts: WebParts) -> web.Application:
         visitors,
     )
     routes = [route for surface in surfaces for route in surface.routes()]
-    return http.build(callers, routes, on_shutdown=[parts.web_chat.hub.close, visitors.close])
+    ends = [parts.web_chat.hub.close, visitors.close, parts.mcp.close]
+    application = http.build(callers, routes, on_shutdown=ends, limits=_limits(parts))
+    application.on_response_prepare.append(echo_request_id)
+    return application
+
+
+def _limits(parts: WebParts) -> RequestLimits:
+    settings = parts.settings
+    return RequestLimits(
+        LimitSettings(
+            settings.requests_per_minute,
+            settings.requests_per_minute_of_address,
+            settings.request_timeout_secs,
+        ),
+        parts.clock,
+    )
 
 
 def _health(parts: WebParts, callers: HttpCallers) -> Health:

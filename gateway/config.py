@@ -34,10 +34,17 @@ class GatewaySettings:
     citation_check: bool = True  # cited sentences are compared with their passages
     session_days: int = 14
     secure_cookie: bool = False  # true behind https
+    requests_per_minute: int = 1200  # of one token or signed-in browser; 0: no limit
+    requests_per_minute_of_address: int = 600  # without a token that holds; 0: no limit
+    request_timeout_secs: float = 300.0  # an answer that takes longer is given up; 0: never
     public_url: str = ""  # where people and platforms reach the page, for links in chats
 
     def __post_init__(self) -> None:
         """A link that leads nowhere would be found out by people only."""
+        numbers = ("requests_per_minute", "requests_per_minute_of_address", "request_timeout_secs")
+        for name in numbers:
+            if getattr(self, name) < 0:
+                raise wrong(f"gateway.{name}", "must not be negative")
         if self.public_url and not _PUBLIC_URL.fullmatch(self.public_url):
             raise wrong("gateway.public_url", "must be http(s)://host or http(s)://host:port")
 

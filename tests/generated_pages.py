@@ -144,7 +144,16 @@ def _type(hint: Any, *, nested: bool = False) -> str:
             for field in dataclasses.fields(hint)
         )
         return f"{{{inner}}}"
-    return _WORDS.get(hint, "object" if origin in (dict, Mapping) else "any")
+    return _page(origin, arguments) or _WORDS.get(
+        hint, "object" if origin in (dict, Mapping) else "any"
+    )
+
+
+def _page(origin: Any, arguments: tuple[Any, ...]) -> str | None:
+    """A page of rows, of whichever kind."""
+    if not dataclasses.is_dataclass(origin):
+        return None
+    return f"{{`rows` list of {_type(arguments[0])}, `next` string or null}}"
 
 
 _WORDS: dict[Any, str] = {

@@ -40,7 +40,7 @@ from gateway.interfaces.people import (
     Session,
     Sessions,
 )
-from gateway.interfaces.records import AccessLog, Audit, Forgetting
+from gateway.interfaces.records import AccessLog, Audit, Forgetting, Repeats
 from gateway.interfaces.search import (
     Encoder,
     LexicalHits,
@@ -101,6 +101,7 @@ __all__ = [
     "Preview",
     "Principals",
     "ProposalCards",
+    "Repeats",
     "Replies",
     "Retractions",
     "Retriever",

@@ -60,3 +60,23 @@ class AccessLog(Protocol):
     async def question_key(self) -> bytes:
         """Of this home alone; for `question_hash`."""
         ...
+
+
+class Repeats(Protocol):
+    """Creating calls by account and key, so that one that is sent again is done once."""
+
+    async def claim(
+        self, account_id: str, key_sha256: str, request_sha256: str, at: datetime, until: datetime
+    ) -> tuple[str, bytes | None] | None:
+        """None: it is the caller's to do now. Else the request that came with this key before, and
+        its answer, None where it has none yet. What is from `until` or older is forgotten.
+        """
+        ...
+
+    async def keep(self, account_id: str, key_sha256: str, answer: bytes) -> None:
+        """It was done."""
+        ...
+
+    async def drop(self, account_id: str, key_sha256: str) -> None:
+        """It failed, and may be tried again."""
+        ...

@@ -30,6 +30,7 @@ from gateway.store.passages import SqlitePassages
 from gateway.store.people import SqliteAccounts
 from gateway.store.principals import SqlitePrincipals
 from gateway.store.proposals import SqliteProposals
+from gateway.store.repeats import SqliteRepeats
 from gateway.store.revision_texts import SqliteRevisionTexts
 from gateway.store.sessions import SqliteSessions
 from gateway.store.sources import SqliteSources
@@ -58,8 +59,7 @@ class Store:
         self._knowledge = knowledge
         self.accounts = SqliteAccounts(knowledge)
         self.account_changes = SqliteAccountChanges(knowledge)
-        self.sessions = SqliteSessions(knowledge)
-        self.agent_keys = SqliteAgentKeys(knowledge)
+        self.sessions, self.agent_keys = SqliteSessions(knowledge), SqliteAgentKeys(knowledge)
         self.agents = SqliteAgents(knowledge)
         self.agent_changes = SqliteAgentChanges(knowledge)
         self.links = SqliteLinks(knowledge)
@@ -79,6 +79,7 @@ class Store:
         self.jobs = SqliteJobs(knowledge, clock, ids)
         self.turns = SqliteTurns(knowledge, self.outbox, self.inbox)
         self.audit = SqliteAudit(knowledge)
+        self.repeats = SqliteRepeats(knowledge)
         self.forgetting = SqliteForgetting(knowledge, self.sources, ids)
         self.blobs = BlobFolder(home / "knowledge" / "blobs")
         self.maintenance = Maintenance(knowledge, inbox, self.sources)

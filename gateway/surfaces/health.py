@@ -9,11 +9,45 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from gateway.core.messages import ChannelState, LinkState
 from gateway.errors import NotFoundError
 from gateway.surfaces.http import json_response
+from gateway.surfaces.routes import ANYONE, Route, query_parameter
 from gateway.surfaces.session import HttpCallers
 
 # figure name -> label value ("" where there is none) -> figure; never a person's or file's name
 Figures = Callable[[], Awaitable[Mapping[str, Mapping[str, float]]]]
 States = Callable[[], Mapping[tuple[str, str], ChannelState]]  # by (platform, account name)
+
+ROUTES = (
+    Route(
+        "get",
+        "/healthz",
+        "Tell that the process answers.",
+        "health",
+        ANYONE,
+        answer={
+            "type": "object",
+            "required": ["status"],
+            "properties": {"status": {"const": "ok"}},
+        },
+    ),
+    Route(
+        "get",
+        "/readyz",
+        "Tell whether the gateway can work; from its own machine, or with an admin's token.",
+        "health",
+        ANYONE,
+        parameters=(query_parameter("strict", {"enum": ["1"]}, "Channels that are down count."),),
+        answer={"type": "object"},
+    ),
+    Route(
+        "get",
+        "/metrics",
+        "Figures for Prometheus; from its own machine, or with an admin's token.",
+        "health",
+        ANYONE,
+        answer={"type": "string"},
+        answer_type="text/plain",
+    ),
+)
 
 
 class Health:

@@ -9,14 +9,15 @@ import structlog
 from aiohttp import web
 
 from gateway.catalogue import error_text
-from gateway.errors import TABLE, GatewayError, InvalidRequestError
+from gateway.errors import TABLE, GatewayError, InvalidRequestError, NotSignedInError
+from gateway.surfaces.limits import RequestLimits, bounded
 from gateway.surfaces.session import HttpCallers, language_of
 
 log = structlog.get_logger()
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 WEBHOOKS = "/webhooks/"
 MAX_BODY_BYTES = 8 * 2**20  # uploads stream and have their own limit
-CODES = {404: "not_found", 405: "not_found", 413: "payload_too_large"}
+CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 REQUEST_ID = "X-Request-Id"
 HEADERS = {
     "Content-Security-Policy": (
@@ -35,6 +36,7 @@ def build(
     callers: HttpCallers,
     routes: Iterable[web.AbstractRouteDef],
     on_shutdown: Iterable[Callable[[], None]] = (),
+    limits: RequestLimits | None = None,
 ) -> web.Application:
     """Make the application; webhooks skip what concerns browsers only.
 
@@ -47,7 +49,7 @@ def build(
             return await _guarded(request, handler, "")
         request_id = secrets.token_hex(8)
         if callers.is_own_host(request):
-            response = await _guarded(request, handler, request_id)
+            response = await _guarded(request, limited(handler, limits), request_id)
         else:
             response = error_response(GatewayError("host", code="origin_refused"), None)
         if not response.prepared:
@@ -77,7 +79,10 @@ async def _guarded(request: web.Request, handler: Handler, request_id: str) -> w
         return error_response(error, language)
     except web.HTTPException as known:
         code = CODES.get(known.status, "invalid_request")
-        return error_response(GatewayError("http", code=code, reason=known.reason), language)
+        response = error_response(GatewayError("http", code=code, reason=known.reason), language)
+        if "Allow" in known.headers:
+            response.headers["Allow"] = known.headers["Allow"]
+        return response
     except web.RequestPayloadError:  # compressed wrongly: where the next request begins is lost
         response = error_response(InvalidRequestError("body", reason="body"), language)
         response.force_close()
@@ -91,6 +96,24 @@ async def _guarded(request: web.Request, handler: Handler, request_id: str) -> w
         return error_response(GatewayError("crash"), language)
 
 
+def limited(handler: Handler, limits: RequestLimits | None) -> Handler:
+    """The handler behind the limits of requests, where there are any."""
+    if limits is None:
+        return handler
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        limits.admit(request)
+        try:
+            async with limits.in_time(request):
+                response = await handler(bounded(request))
+        except NotSignedInError:
+            limits.refused(request)
+            raise
+        return response
+
+    return handle
+
+
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-4:]))
@@ -99,10 +122,13 @@ def _place(error: BaseException) -> str:
 def error_response(error: GatewayError, language: str | None) -> web.Response:
     """The error's code and sentence, with the status of the table."""
     message = error_text(error.code, language, **error.params)
-    return json_response(
+    response = json_response(
         {"error": {"code": error.code, "message": message}},
         status=TABLE[error.code].http_status,
     )
+    if "retry_after" in error.params:
+        response.headers["Retry-After"] = str(error.params["retry_after"])
+    return response
 
 
 def json_response(data: object, status: int = 200) -> web.Response:

@@ -1,11 +1,9 @@
 """`POST /rpc`: the table of operations as JSON-RPC 2.0."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from aiohttp import web
 
 from gateway.catalogue import error_text
@@ -13,6 +11,8 @@ from gateway.errors import TABLE, GatewayError, InvalidRequestError
 from gateway.operations.registry import Registry
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
+from gateway.surfaces.idempotency import HEADER, Idempotency
+from gateway.surfaces.json_body import decoded
 from gateway.surfaces.session import (
     COOKIE,
     NOBODY,
@@ -26,9 +26,7 @@ from gateway.surfaces.session import (
 BATCH = 50  # calls in one batch
 LOGIN, LOGOUT = "auth.login", "auth.logout"
 NAMED = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found"}
-GREATEST_INT = 2**63 - 1  # what databases and other programs take
 SHOWN = ("version",)  # what of an error's parameters a program can go on with: A2's conflict
-_LONG_NUMBER = re.compile(rb"\d{19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,16 @@ class Call:
 class Rpc:
     """Answers bodies of one call or a batch."""
 
-    def __init__(self, registry: Registry, callers: HttpCallers, *, secure_cookie: bool) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        callers: HttpCallers,
+        *,
+        secure_cookie: bool,
+        repeats: Idempotency | None = None,
+    ) -> None:
         self._registry = registry
+        self._repeats = repeats
         self._callers = callers
         self._secure_cookie = secure_cookie
 
@@ -56,7 +62,7 @@ class Rpc:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Status 200 with an answer, 204 where only notifications came."""
         try:
-            body = _decoded(await request.read())
+            body = decoded(await request.read())
         except GatewayError as error:
             return json_response(_failure(None, error, language_of(request)))
         call = _call(body)
@@ -64,7 +70,7 @@ class Rpc:
             return await self._login(request, call)
         caller = await self._callers.caller(request, "rpc")
         if not isinstance(body, list):
-            response = _response(await self._one(caller, body))
+            response = _response(await self._one(caller, body, request.headers.get(HEADER)))
             if call is not None and call.method == LOGOUT:
                 response.del_cookie(COOKIE, path="/")
             return response
@@ -73,19 +79,30 @@ class Rpc:
         answers = [await self._one(caller, entry) for entry in body]
         return _response([answer for answer in answers if answer is not None] or None)
 
-    async def _one(self, caller: Caller, entry: object) -> dict[str, Any] | None:
+    async def _one(
+        self, caller: Caller, entry: object, key: str | None = None
+    ) -> dict[str, Any] | None:
+        """`key` is that of `Idempotency-Key`, of a call that comes alone."""
         call = _call(entry)
         if call is None:
             return _failure(None, _not_a_request(), caller.language)
         try:
             if call.method == LOGIN:  # its secret must never stand in an answer
                 raise InvalidRequestError(LOGIN, reason=f"{LOGIN}: alone, not in a batch")
-            result = await self._registry.call(caller, call.method, call.params)
+            result = await self._result(caller, call, key)
         except GatewayError as error:
             return None if call.is_notification else _failure(call.id, error, caller.language)
         if call.is_notification:
             return None
         return {"jsonrpc": "2.0", "id": call.id, "result": result}
+
+    async def _result(self, caller: Caller, call: Call, key: str | None) -> Any:
+        async def run() -> Any:
+            return await self._registry.call(caller, call.method, call.params)
+
+        if self._repeats is None:
+            return await run()
+        return await self._repeats.once(caller, key, call.method, call.params, run)
 
     async def _login(self, request: web.Request, call: Call) -> web.StreamResponse:
         """Sign in: the secret goes into the cookie, its CSRF token into the answer."""
@@ -106,30 +123,6 @@ class Rpc:
         expires_at = datetime.fromisoformat(entered["expires_at"])
         set_cookie(response, secret, expires_at, secure=self._secure_cookie)
         return response
-
-
-def _decoded(body: bytes) -> object:
-    """JSON by the letter: no NaN, no lone surrogate, no number that nothing can hold."""
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise GatewayError(str(error), code="parse_error") from error
-    if _LONG_NUMBER.search(body) and _has_long_number(value):
-        raise GatewayError("a number beyond 64 bits", code="parse_error")
-    return value
-
-
-def _has_long_number(value: object) -> bool:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, int) and abs(each) > GREATEST_INT:
-            return True
-        if isinstance(each, dict):
-            waiting.extend(each.values())
-        elif isinstance(each, list):
-            waiting.extend(each)
-    return False
 
 
 def _call(entry: object) -> Call | None:

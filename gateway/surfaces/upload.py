@@ -25,6 +25,7 @@ from gateway.operations.library import NO_COLLECTION
 from gateway.operations.library_types import source_view
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
+from gateway.surfaces.routes import Route, path_parameter
 from gateway.surfaces.session import HttpCallers
 from gateway.surfaces.upload_form import names_of, reader_of
 
@@ -39,6 +40,53 @@ ORIGINAL_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
 }
+
+_FILES = {"type": "array", "minItems": 1, "maxItems": MOST_FILES, "items": {"type": "string"}}
+_TEXT = {"type": "string"}
+_ANSWER = {  # of each file
+    "type": "object",
+    "required": ["name", "status"],
+    "properties": {
+        "name": _TEXT,
+        "status": {"type": "string", "enum": ["added", "existing", "refused"]},
+        "source": {"$ref": "#/components/schemas/SourceView"},
+        "code": _TEXT,
+        "message": _TEXT,
+    },
+}
+ROUTES = (
+    Route(
+        "post",
+        "/api/knowledge/upload",
+        "Add files to a collection; the answer tells of each.",
+        "files",
+        ("token",),
+        body={
+            "type": "object",
+            "required": ["collection_id", "file"],
+            "properties": {"collection_id": _TEXT, "file": _FILES},
+        },
+        body_type="multipart/form-data",
+        answer={
+            "type": "object",
+            "required": ["collection_id", "files"],
+            "properties": {
+                "collection_id": _TEXT,
+                "files": {"type": "array", "items": _ANSWER},
+            },
+        },
+    ),
+    Route(
+        "get",
+        "/api/knowledge/sources/{id}/original",
+        "Download a document as it came in.",
+        "files",
+        ("token",),
+        parameters=(path_parameter("id", "Of the document."),),
+        answer={"type": "string", "contentMediaType": "application/octet-stream"},
+        answer_type="application/octet-stream",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,3 +144,13 @@ forget_plan_turns = Table(
     Column("turn_id", Text, primary_key=True),  # stays when the turn goes
     sqlite_with_rowid=False,
 )
+
+repeats = Table(  # creating calls of the last day, by their caller's own key
+    "repeats",
+    KNOWLEDGE,
+    Column("account_id", Text, primary_key=True),
+    Column("key_sha256", Text, primary_key=True),
+    Column("request_sha256", Text, nullable=False),
+    Column("answer", LargeBinary),  # JSON; none while it is being done
+    Column("at", Integer, nullable=False, index=True),
+)

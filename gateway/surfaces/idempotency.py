@@ -1,0 +1,93 @@
+"""`Idempotency-Key`: a creating call that is sent again is done once, for a day."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from gateway.errors import ConflictError, GatewayError, InvalidRequestError
+from gateway.interfaces import Clock, Repeats
+from gateway.operations.table import Caller
+
+HEADER = "Idempotency-Key"
+KEY_CHARS = 200
+VALID_FOR = timedelta(hours=24)
+# what makes something; not what tells a secret, which is kept nowhere, nor what quotes documents,
+# which somebody may not read any more when it is asked for again
+CREATING = frozenset(
+    {
+        "accounts.create",
+        "agents.create",
+        "knowledge.agent.own.ensure",
+        "knowledge.collections.create",
+        "knowledge.sources.add",
+        "links.add",
+    }
+)
+
+
+class Idempotency:
+    """Keeps a call's answer under its caller's key; a failed call leaves nothing."""
+
+    def __init__(self, repeats: Repeats, clock: Clock) -> None:
+        self._repeats = repeats
+        self._clock = clock
+        self._running: set[tuple[str, str]] = set()
+
+    async def once(
+        self,
+        caller: Caller,
+        key: str | None,
+        name: str,
+        params: Mapping[str, Any] | list[Any],
+        run: Callable[[], Awaitable[Any]],
+    ) -> Any:
+        """The answer of `run`, or the one that the same call had under this key.
+
+        ConflictError: `idempotency_reused`, the key was another call's; `idempotency_running`, it
+        is being done; `outcome_unknown`, it was begun and its end is not on record.
+        """
+        if key is None or caller.account is None:
+            return await run()
+        if name not in CREATING:
+            raise InvalidRequestError(HEADER, reason=f"{HEADER}: {', '.join(sorted(CREATING))}")
+        if not 1 <= len(key) <= KEY_CHARS:
+            raise InvalidRequestError(HEADER, reason=f"{HEADER}: 1 to {KEY_CHARS} characters")
+        mine = (caller.account.id, _sha256(key.encode("utf-8", "surrogateescape")))
+        request = _sha256(msgspec.json.encode([name, params], order="sorted"))
+        return await self._once(mine, request, run)
+
+    async def _once(
+        self, mine: tuple[str, str], request: str, run: Callable[[], Awaitable[Any]]
+    ) -> Any:
+        now = self._clock.now()
+        found = await self._repeats.claim(*mine, request, now, now - VALID_FOR)
+        if found is not None:
+            return self._answer_of(mine, request, found)
+        self._running.add(mine)
+        try:
+            answer = await run()
+        except GatewayError:
+            await self._repeats.drop(*mine)
+            raise
+        finally:
+            self._running.discard(mine)
+        await self._repeats.keep(*mine, msgspec.json.encode(answer))
+        return answer
+
+    def _answer_of(
+        self, mine: tuple[str, str], request: str, found: tuple[str, bytes | None]
+    ) -> Any:
+        before, answer = found
+        if before != request:
+            raise ConflictError("idempotency key", code="idempotency_reused")
+        if answer is None:
+            code = "idempotency_running" if mine in self._running else "outcome_unknown"
+            raise ConflictError("idempotency key", code=code)
+        return msgspec.json.decode(answer)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
