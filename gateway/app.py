@@ -131,7 +131,7 @@ class App:
         """What goes on beside until we stop."""
         yield self.shelves.warm_up()
         yield self._keep_up()
-        yield self.changes.run()
+        yield from (self.changes.run(), self.mcp.http.run())
         yield self.operations.models.run()
         yield LoopLag(self.meter, self.clock).run()
         yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
@@ -168,6 +168,7 @@ class App:
                 self.clock,
                 self.meter,
                 lambda: self.watcher.state,
+                self.mcp.http,
             )
         )
 

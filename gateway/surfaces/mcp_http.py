@@ -41,7 +41,7 @@ class McpHttp:
     """The same tools for every client; who asks is decided at each request."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        self._toolbox = FixedTools.of(tools)
+        self.toolbox = FixedTools.of(tools)
         self._wanted = asyncio.Event()
         self._end = asyncio.Event()
         self._served: asyncio.Future[Served] | None = None
@@ -53,7 +53,7 @@ class McpHttp:
             return
         begin = await asyncio.to_thread(_load)
         assert self._served is not None
-        await begin(self._toolbox, self._served, self._end)
+        await begin(self.toolbox, self._served, self._end)
 
     def close(self) -> None:
         """End all sessions and streams: the gateway stops."""
