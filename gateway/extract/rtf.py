@@ -52,7 +52,11 @@ class _Reader:
         self._level: int | None = None
         self._is_in_table = False
         self._asides = Asides()
-        self._settings: dict[str, Callable[[int | None], None]] = {
+        self._settings = self._obeyed()
+
+    def _obeyed(self) -> dict[str, Callable[[int | None], None]]:
+        """What each word with a meaning of its own does, given its number."""
+        return {
             "f": self._font,
             "fcharset": self._font_charset,
             "cpg": self._font_page,
