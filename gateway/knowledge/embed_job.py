@@ -21,7 +21,8 @@ log = structlog.get_logger()
 
 FAILED = "embedding_failed"
 RETRY = timedelta(minutes=10)
-REST = timedelta(minutes=1)  # the encoder itself tries a new start at least this often
+REST = timedelta(minutes=1)  # the encoder itself tries a new start at least this often; also
+# after the first failure of a source
 EVERY = ""  # the key of the job that looks for all sources whose vectors are incomplete
 BATCHES_A_TURN = 8  # of one source, before other sources have theirs
 LOOKED_AT = 2_000  # passages without vectors
@@ -77,7 +78,8 @@ class EmbedJob:
                 await self.jobs.put("embed", source.id, self.clock.now())
                 return
             log.warning("embedding_failed", source=source.id, code=error.code)
-            await self._later(source, RETRY)
+            is_first = all(warning.code != FAILED for warning in source.warnings)
+            await self._later(source, REST if is_first else RETRY)  # a killed worker is back soon
             return
         if is_done:
             await self._settle(source, StatusDetail.HYBRID)
