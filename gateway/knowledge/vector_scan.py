@@ -21,8 +21,8 @@ from gateway.knowledge.vector_space import GONE
 SCREENED_FROM = 50_000  # rows; below it the 8-bit scan takes some milliseconds at most
 SCREENED_LEAST = 1_000  # rows that always pass the screen,
 SCREENED_SHARE = 0.005  # or this share of all
-SCREENED_MOST = 0.1  # more are not worth picking out
-SPREADS = 3.0  # standard deviations of the bit distance that a good row may be off
+SCREENED_MOST = 0.25  # more are not worth picking out
+SPREADS = 2.5  # standard deviations of the bit distance that a good row may be off
 SAMPLED = 16  # every so many rows are looked at to find where the best begin
 WIDTH = 2  # rows reckoned in full at first, for each passage wanted
 
