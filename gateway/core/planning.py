@@ -21,8 +21,8 @@ _SENTENCE_END = re.compile(r"(?<=[?!;？！。；])\s*|(?<=\.)\s+|\n+")
 _JOINT = re.compile(
     # and then another question
     rf"[,\s]\s*(?:and|also|plus|or)(?:\s+also)?\s+(?=(?:{_ASKS})\b)"
-    r"|[，,、\s]\s*(?:以及|還有|还有|另外|此外|並且|并且|而且|同時|同时)"
-    r"|[、,，\s]\s*(?:また|さらに|そして|それから|それと|あと)(?!は|が)[、,]?",
+    r"|(?:^|[，,、\s])\s*(?:以及|還有|还有|另外|此外|並且|并且|而且|同時|同时)[，,、]?"
+    r"|(?:^|[、,，\s])\s*(?:また|さらに|そして|それから|それと|あと)(?!は|が)[、,]?",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*", re.DOTALL)

@@ -1,0 +1,56 @@
+"""`POST /agents('{agent}')/retrieve`: agentic retrieval as clients of a search service ask."""
+
+import re
+
+from aiohttp import web
+
+from gateway.errors import GatewayError, InvalidRequestError
+from gateway.operations.retrieve import SURFACE, Retrieval
+from gateway.surfaces.doors import Doors
+from gateway.surfaces.http import json_response
+from gateway.surfaces.json_body import decoded
+from gateway.surfaces.retrieve_wire import answer_of, messages_of, request_of, targets_of
+
+PATHS = ("/agents('{agent}')/retrieve", "/agents/{agent}/retrieve")
+VERSION = "2025-08-01-preview"
+ASKER = "x-ms-query-source-authorization"
+CLIENT_REQUEST = "x-ms-client-request-id"
+_OURS = re.compile(r"/agents(?:\(.*\)|/[^/]+)/retrieve")
+_REQUEST_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+_BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
+
+
+class Retrieve:
+    """Errors have the common shape, which is that of the service's ErrorResponse too."""
+
+    def __init__(self, doors: Doors, retrieval: Retrieval) -> None:
+        self._doors = doors
+        self._retrieval = retrieval
+
+    def routes(self) -> tuple[web.RouteDef, ...]:
+        """Both forms of the address."""
+        return tuple(web.post(path, self.answer) for path in PATHS)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """What may be read for the asker answers the messages' last question."""
+        token = request.headers.get(ASKER)
+        caller = await self._doors.open(
+            request,
+            SURFACE,
+            agent_id=request.match_info["agent"],
+            asker_token=None if token is None else _BEARER.sub("", token, count=1),
+        )
+        if request.query.getall("api-version", []) != [VERSION]:
+            raise InvalidRequestError("version", reason=f"api-version: {VERSION}")
+        if request.content_type != "application/json":
+            raise GatewayError("content type", code="unsupported_media_type")
+        asked = request_of(decoded(await request.read()))
+        messages, targets = messages_of(asked), targets_of(asked)
+        return json_response(answer_of(await self._retrieval.retrieve(caller, messages, targets)))
+
+
+async def echo_request_id(request: web.Request, response: web.StreamResponse) -> None:
+    """Give the client's own id back with whatever answer, errors too."""
+    given = request.headers.get(CLIENT_REQUEST, "")
+    if _OURS.fullmatch(request.path) and _REQUEST_ID.fullmatch(given):
+        response.headers[CLIENT_REQUEST] = given
