@@ -122,7 +122,7 @@ def has_terms(question: str) -> bool:
 
 def terms_in(terms: Collection[str], match_text: str) -> frozenset[str]:
     """Those of a question's terms that a folded text holds, as the index would find them."""
-    text = _WRAPPED.sub("", match_text)
+    text = _WRAPPED.sub("", match_text) if "\n" in match_text else match_text
     latin = {term for term in terms if not _STARTS_CJK.match(term)}
     runs = _RUNS.finditer(text) if latin else ()
     words = {piece for run in runs if run["word"] for piece in _words(run[0])}
