@@ -7,7 +7,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from gateway.core.messages import ChannelState, LinkState
-from gateway.errors import NotFoundError
+from gateway.errors import InvalidRequestError, NotFoundError
 from gateway.surfaces.http import json_response
 from gateway.surfaces.routes import ANYONE, Route, query_parameter
 from gateway.surfaces.session import HttpCallers
@@ -35,7 +35,7 @@ ROUTES = (
         "Tell whether the gateway can work; from its own machine, or with an admin's token.",
         "health",
         ANYONE,
-        parameters=(query_parameter("strict", {"enum": ["1"]}, "Channels that are down count."),),
+        parameters=(query_parameter("strict", {"enum": ["0", "1"]}, "Channels down count."),),
         answer={"type": "object"},
     ),
     Route(
@@ -95,10 +95,11 @@ class Health:
         not count: the others work, and a restart would not help. With `?strict=1` it is 503.
         """
         await self._check(request)
+        is_strict = _is_strict(request)
         await self._figures()
         channels = self._by_platform()
         is_down = any(LinkState.DOWN in states for states in channels.values())
-        is_refused = is_down and request.query.get("strict") == "1"
+        is_refused = is_down and is_strict
         config = self._config()
         status = "degraded" if is_down or config != "ok" else "ready"
         told = {"status": status, "config": config, "channels": channels}
@@ -140,3 +141,10 @@ class Health:
     async def _check(self, request: web.Request) -> None:
         if not await self._callers.may_operate(request):
             raise NotFoundError("health")
+
+
+def _is_strict(request: web.Request) -> bool:
+    given = request.query.getall("strict", ["0"])
+    if given not in (["0"], ["1"]):
+        raise InvalidRequestError("strict", reason="strict: 0 or 1")
+    return given == ["1"]

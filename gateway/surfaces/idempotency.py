@@ -1,6 +1,7 @@
 """`Idempotency-Key`: a creating call that is sent again is done once, for a day."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -34,7 +35,7 @@ class Idempotency:
     def __init__(self, repeats: Repeats, clock: Clock) -> None:
         self._repeats = repeats
         self._clock = clock
-        self._running: set[tuple[str, str]] = set()
+        self._running: Counter[tuple[str, str]] = Counter()
 
     async def once(
         self,
@@ -62,31 +63,36 @@ class Idempotency:
     async def _once(
         self, mine: tuple[str, str], request: str, run: Callable[[], Awaitable[Any]]
     ) -> Any:
-        now = self._clock.now()
-        found = await self._repeats.claim(*mine, request, now, now - VALID_FOR)
-        if found is not None:
-            return self._answer_of(mine, request, found)
-        self._running.add(mine)
+        others, now = self._running[mine], self._clock.now()
+        self._running[mine] += 1
+        try:
+            found = await self._repeats.claim(*mine, request, now, now - VALID_FOR)
+            if found is not None:
+                return _answer_of(request, found, is_running=bool(others))
+            return await self._done(mine, run)
+        finally:
+            self._running[mine] -= 1
+            if not self._running[mine]:
+                del self._running[mine]
+
+    async def _done(self, mine: tuple[str, str], run: Callable[[], Awaitable[Any]]) -> Any:
         try:
             answer = await run()
         except GatewayError:
             await self._repeats.drop(*mine)
             raise
-        finally:
-            self._running.discard(mine)
         await self._repeats.keep(*mine, msgspec.json.encode(answer))
         return answer
 
-    def _answer_of(
-        self, mine: tuple[str, str], request: str, found: tuple[str, bytes | None]
-    ) -> Any:
-        before, answer = found
-        if before != request:
-            raise ConflictError("idempotency key", code="idempotency_reused")
-        if answer is None:
-            code = "idempotency_running" if mine in self._running else "outcome_unknown"
-            raise ConflictError("idempotency key", code=code)
-        return msgspec.json.decode(answer)
+
+def _answer_of(request: str, found: tuple[str, bytes | None], *, is_running: bool) -> Any:
+    before, answer = found
+    if before != request:
+        raise ConflictError("idempotency key", code="idempotency_reused")
+    if answer is None:
+        code = "idempotency_running" if is_running else "outcome_unknown"
+        raise ConflictError("idempotency key", code=code)
+    return msgspec.json.decode(answer)
 
 
 def _sha256(data: bytes) -> str:

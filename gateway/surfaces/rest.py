@@ -16,6 +16,7 @@ from gateway.surfaces.session import HttpCallers
 
 PATH = "/api/operations/{name}"
 BY_COOKIE = frozenset({"auth.login", "auth.logout"})  # their answer is a cookie: the page's, by RPC
+EXACT = 2.0**53  # beyond, a float is no particular whole number
 UNFIT = 422  # well-formed, and yet refused by the operation
 
 
@@ -69,13 +70,23 @@ class Rest:
         return await self._callers.caller(request, "rest")
 
 
+def _whole(value: Any) -> Any:
+    """JSON's 1.0 is the whole number 1, as its schemas have it."""
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    is_whole = isinstance(value, float) and abs(value) <= EXACT and value.is_integer()
+    return int(value) if is_whole else value
+
+
 async def _params(request: web.Request) -> dict[str, Any]:
     body = await request.read()
     if not body:
         return {}
     if request.content_type != "application/json":
         raise GatewayError("content type", code="unsupported_media_type")
-    params = decoded(body)
+    params = _whole(decoded(body))
     if not isinstance(params, dict):
         raise InvalidRequestError("body", reason="body: an object")
     return params

@@ -64,6 +64,7 @@ ROUTES = (
         body={
             "type": "object",
             "required": ["collection_id", "file"],
+            "additionalProperties": False,
             "properties": {"collection_id": _TEXT, "file": _FILES},
         },
         body_type="multipart/form-data",

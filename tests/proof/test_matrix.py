@@ -1,14 +1,18 @@
 """Every operation, asked by everybody for a thing of their own, another's and none at all."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gateway import home as homes
-from gateway.operations.table import Operation
+from gateway.interfaces import Act
+from gateway.operations.table import Operation, Permission
+from gateway.surfaces.rest import shown
 from tests.proof.matrix import ENTER, ROWS, Row
 from tests.proof.premises_of_calls import (
     ACTING,
+    ADMIN,
     BELOW,
     FOREIGN,
     MEMBER,
@@ -56,6 +60,21 @@ async def test_who_may_do_what_and_what_is_missing_looks_like_what_is_forbidden(
                 told = await judged(here, operation, row, role, said)
                 wrong += [f"{operation.name} [{n}]: {each}" for each in told]
     assert not wrong, "\n".join(wrong)
+
+
+async def test_a_key_of_an_agent_opens_no_operation_of_an_account(home: Path) -> None:
+    async with premises(home) as here:
+        owner = await here.person(ADMIN)
+        place = Place(here, ADMIN, OWN, owner, owner, None)
+        by = Act(owner.id, here.app.clock.now())
+        key, secret = here.app.sign_in.agent_key(await place.agent(), "x", timedelta(days=1), by)
+        await here.app.store.agent_keys.add(key, 1, by)
+        for operation in shown(here.app.registry.rows()):
+            answer = await here.client.post(
+                f"/api/operations/{operation.name}", json={}, headers={"X-API-Key": secret}
+            )
+            is_open = operation.needs is Permission.ANYONE
+            assert (answer.status, operation.name) == (200 if is_open else 401, operation.name)
 
 
 async def asked(here: Premises, operation: Operation, row: Row, role: str, case: str) -> Answer:
