@@ -73,7 +73,7 @@ prove: $(VENV)/dev.stamp  ## the long proofs whole
 	@SHUTTEN_PROVE=1 $(VENV)/bin/pytest -q -n 2 --dist worksteal --timeout 1800
 
 bench: $(VENV)/dev.stamp  ## measurements, each a ratio to a baseline of the same run
-	@for file in embedding webhook turn store scope retrieve; do $(PY) -m bench.$$file; done
+	@for file in embedding webhook turn store scope; do $(PY) -m bench.$$file; done
 
 soak: $(VENV)/dev.stamp  ## 2,000 conversations at once, a slow lane, a flood, and 200 kills over five channels
 	@$(PY) -m bench.load --conversations 2000
