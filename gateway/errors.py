@@ -82,6 +82,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("extract_timeout", 422),
         ErrorCode("extract_crashed", 422),
         ErrorCode("extract_oom", 422),
+        ErrorCode("url_wrong", 400, -32602),
         ErrorCode("url_blocked", 400),
         ErrorCode("url_fetch_failed", 502),
         ErrorCode("url_too_large", 413),

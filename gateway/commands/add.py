@@ -25,8 +25,8 @@ SETTLED = ("ready", "failed")
 # what one document is refused for; with anything else the others would fare no better
 OF_ONE = frozenset(
     {
-        "invalid_request", "too_large", "too_many_chars", "empty_text", "quota_sources",
-        "quota_bytes", "quota_chunks",
+        "invalid_request", "url_wrong", "too_large", "too_many_chars", "empty_text",
+        "quota_sources", "quota_bytes", "quota_chunks",
     }
 )  # fmt: skip
 HIDDEN, UNSUPPORTED = "hidden", "unsupported"

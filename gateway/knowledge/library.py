@@ -78,7 +78,7 @@ class Library:
         """A page of the web; nothing is asked of it before its job runs (FEATURES A6).
 
         (source, is_new), False for an address of the same page. Without a title the page's own is
-        taken once it was read. InvalidRequestError where it is no address of a page; quotas.
+        taken once it was read. `url_wrong` where it is no address of a page; quotas.
         """
         draft = self._draft(collection, title, SourceKind.URL, account)
         return await self._add_page(_of_page(draft, url), self._sources.add)
@@ -157,7 +157,7 @@ class Library:
 def _of_page(draft: Source, url: str) -> Source:
     address = page_address(url)
     if address is None:
-        raise InvalidRequestError("url", reason="url: http or https, without credentials")
+        raise InvalidRequestError("not the address of a page", code="url_wrong")
     given = one_line(draft.title)
     title = given or address_title(address)
     return replace(

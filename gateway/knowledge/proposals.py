@@ -225,7 +225,7 @@ class Proposals:
         if content.url is not None:
             address = address_of(content.url)
             if address is None:
-                raise InvalidRequestError("url", reason="url: http or https, without credentials")
+                raise InvalidRequestError("not the address of a page", code="url_wrong")
             title = title_of(title.translate(_NO_PATH)) if title else address_title(address)
             return Offered(ProposalKind.URL, title, address, _bytes(address))
         return self._pasted(content.text or "", title)

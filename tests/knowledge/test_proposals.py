@@ -447,7 +447,7 @@ async def test_a_folder_that_became_a_link_holds_nothing(
     [
         (FromAgent(), "invalid_request"),
         (FromAgent(path="a", text="b"), "invalid_request"),
-        (FromAgent(url="file:///etc/passwd"), "invalid_request"),
+        (FromAgent(url="file:///etc/passwd"), "url_wrong"),
         (FromAgent(text=" \n"), "empty_text"),
         (FromAgent(text="長" * 1_001), "too_many_chars"),
         (FromAgent(path="big.txt"), "too_large"),
