@@ -46,6 +46,8 @@ def kind_of(data: bytes, name: str) -> Kind:
     lower = name.lower()
     if _is_web_page(data, lower):
         return Kind.WEB_PAGE
+    if _DRAWING.match(_head(data[:_PEEKED])):  # an SVG image: its mark-up is no text for people
+        raise refuse("unsupported_format")
     if lower.endswith(_MARKDOWN):
         return Kind.MARKDOWN
     return Kind.TABLE if lower.endswith(_TABLES) else Kind.TEXT
@@ -69,10 +71,11 @@ def _marked(data: bytes) -> Kind | None:
     return next((kind for marks, kind in _MARKS if data.startswith(marks)), None)
 
 
+_BEFORE = r"(?:\s|<\?xml[^>]{0,200}\?>|<!--.{0,1000}?-->)*+"
 _WEB_PAGE = re.compile(
-    r"(?:\s|<\?xml[^>]{0,200}\?>|<!--.{0,1000}?-->)*+(?:<!doctype\s+html|<html|<head|<body|<sami)\b",
-    re.IGNORECASE | re.DOTALL,
+    _BEFORE + r"(?:<!doctype\s+html|<html|<head|<body|<sami)\b", re.IGNORECASE | re.DOTALL
 )
+_DRAWING = re.compile(_BEFORE + r"(?:<!doctype\s+svg|<svg)\b", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(?:[a-z]|!--|!doctype|/[a-z])", re.IGNORECASE)
 _WEB_NAMES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".smi", ".sami")
 _PEEKED = 8_192  # bytes

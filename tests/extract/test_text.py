@@ -193,6 +193,7 @@ def test_makers_characters_seven_bits_and_wide_texts_without_mark(data: bytes, t
 @pytest.mark.parametrize(
     ("data", "code"),
     [
+        (b'<?xml version="1.0"?>\n<svg xmlns="x"><text>hello</text></svg>', "unsupported_format"),
         (b"\x89PNG\r\n\x1a\n", "unsupported_format"),
         (b"\xff\xd8\xff\xe0", "unsupported_format"),
         (b"ID3\x03", "unsupported_format"),
@@ -202,7 +203,7 @@ def test_makers_characters_seven_bits_and_wide_texts_without_mark(data: bytes, t
         (b"text with \x01\x02\x03\x04\x05\x06 in it", "unsupported_format"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "unsupported_format"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_the_content_decides_whatever_the_name_says(data: bytes, code: str) -> None:
     for name in ("x.txt", "x.docx", "x.pdf", "x"):
