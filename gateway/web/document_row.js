@@ -19,6 +19,7 @@ export function documentRow(source, isEditor, onChanged) {
     el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, stateOf(source)),
     source.size_bytes ? original(source) : null,
     isEditor && !isMoving ? again(source, onChanged) : null,
+    isEditor ? removal(source, onChanged) : null,
     ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
   );
 }
@@ -34,12 +35,33 @@ function original(source) {
 }
 
 function again(source, onChanged) {
-  const said = { class: "link", type: "button", "aria-label": `${t("read_again")} ${source.title}` };
-  const button = el("button", { ...said, onclick: () => ask() }, t("read_again"));
+  return act(source, "read_again", "knowledge.sources.reindex", onChanged);
+}
+
+let askedAbout = null; // the document whose deletion waits for a second click; rows are drawn anew
+
+// also while it is being read: that stops the reading
+function removal(source, onChanged) {
+  const sure = () => act(source, "delete_document_sure", "knowledge.sources.delete", onChanged);
+  if (askedAbout === source.id) return sure();
+  const said = { class: "link", type: "button", "aria-label": `${t("delete_document")} ${source.title}` };
+  const button = el("button", { ...said, onclick: () => ask() }, t("delete_document"));
+  const ask = () => {
+    askedAbout = source.id;
+    const next = sure();
+    button.replaceWith(next);
+    next.focus();
+  };
+  return button;
+}
+
+function act(source, label, method, onChanged) {
+  const said = { class: "link", type: "button", "aria-label": `${t(label)} ${source.title}` };
+  const button = el("button", { ...said, onclick: () => ask() }, t(label));
   const ask = async () => {
     button.disabled = true;
     try {
-      await rpc("knowledge.sources.reindex", { source_id: source.id });
+      await rpc(method, { source_id: source.id });
       await onChanged();
     } catch (error) {
       button.replaceWith(el("span", { class: "error", role: "alert" }, error.message));

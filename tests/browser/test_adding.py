@@ -39,3 +39,7 @@ async def test_a_text_and_an_address_are_added_and_say_how_they_end(
             await row.get_by_role("link").click()
         kept = await (await waiting.value).path()
         assert kept.read_text("utf-8") == "停車場明天關閉。"
+        await row.get_by_role("button", name="刪除").click()
+        await expect(row).to_have_count(1)  # the first click only asks
+        await row.get_by_role("button", name="確定刪除").click()
+        await expect(row).to_have_count(0)
