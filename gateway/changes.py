@@ -69,7 +69,8 @@ class Changes:
     """Compares the sides of all agents when the generation moved, while somebody listens.
 
     A listener may be told of a change it has seen already, and never misses one that was
-    committed after it subscribed. Nothing is read while nobody listens.
+    committed after it subscribed: the first word it gets is of every agent. Nothing is read while
+    nobody listens.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Changes:
         self._generation = generation
         self._known: Sides = {}
         self._listeners: set[Subscription] = set()
+        self._fresh: set[Subscription] = set()  # of whom nobody knows what they had seen
         self._wake = asyncio.Event()
 
     def note(self) -> None:
@@ -96,11 +98,13 @@ class Changes:
         """Listen as long as the block runs."""
         listener = Subscription()
         self._listeners.add(listener)
+        self._fresh.add(listener)
         self._wake.set()
         try:
             yield listener
         finally:
             self._listeners.discard(listener)
+            self._fresh.discard(listener)
 
     async def run(self) -> None:
         """Until cancelled. A store that cannot be read is asked again at the next occasion."""
@@ -123,11 +127,14 @@ class Changes:
         generation = self._generation()
         sides = await self._sides()
         change = _between(self._known, sides, generation)
-        self._known = sides
+        everything = Change(frozenset(sides), _collections(sides), generation)
+        fresh, self._fresh, self._known = self._fresh, set(), sides
         if change.agents:
             log.info("agents read something else", agents=len(change.agents))
-            for listener in self._listeners:
-                listener.put(change)
+        for listener in self._listeners:
+            told = everything.with_older(change) if listener in fresh else change
+            if told.agents:
+                listener.put(told)
 
     async def _sides(self) -> Sides:
         return {agent.id: await self._side(agent.id) for agent in await self._agents.list()}
@@ -139,6 +146,10 @@ class Changes:
         side: AgentSide = settings.side
         scope = await self._scopes.scope(FOR_NOBODY, side)
         return {each.collection_id: each.code for each in scope.reasons if each.code not in NOT_ITS}
+
+
+def _collections(sides: Sides) -> frozenset[str]:
+    return frozenset(each for side in sides.values() for each in side)
 
 
 def _between(before: Sides, now: Sides, generation: int) -> Change:

@@ -115,7 +115,7 @@ class Revisions:
         """Only current revisions: the index holds no others."""
         if ask.knowledge_base_id:
             if ask.knowledge_base_id not in scope.collections:
-                raise await self._unavailable(caller, scope, (ask.knowledge_base_id,))
+                raise await self._unavailable(caller, scope)
             scope = scope.narrow(frozenset({ask.knowledge_base_id}))
         mode = ask.mode if ask.mode in MODES else "hybrid"
         hits = await self._hits(ask, query, mode, scope)
@@ -151,7 +151,7 @@ class Revisions:
             revision_id = ask.knowledge_revision_id or source.revision_id or ""
             whole = await self._whole(scope, source, revision_id)
         if source is None or whole is None:
-            raise await self._unavailable(caller, scope, (ask.knowledge_item_id,))
+            raise await self._unavailable(caller, scope, source)
         if ask.offset > len(whole.text):
             raise _invalid(f"offset: at most {len(whole.text)}")
         entry = self._entry(AccessAction.PASSAGE, caller, scope, "")
@@ -207,11 +207,11 @@ class Revisions:
         await self._audit.record(replace(entry, results=tuple(results)))
 
     async def _unavailable(
-        self, caller: Caller, scope: Scope, results: Sequence[str]
+        self, caller: Caller, scope: Scope, source: Source | None = None
     ) -> GatewayError:
         """The same for missing, forbidden, unpublished; a refused row of the log."""
-        kept = [storable(each)[:QUERY_KEPT_CHARS] for each in results]
-        await self._log(self._entry(AccessAction.DENIED, caller, scope, ""), kept)
+        refused = self._entry(AccessAction.DENIED, caller, scope, "")
+        await self._log(refused, [] if source is None else [source.id])
         return GatewayError("unavailable", code="knowledge_resource_unavailable")
 
 

@@ -68,9 +68,9 @@ class RunRoute:
     """Serves runs over WebSockets of the local socket."""
 
     def __init__(self, box: RunBox, changes: Changes) -> None:
-        self._box = box
+        self.box = box
         self._changes = changes
-        self._open: set[web.WebSocketResponse] = set()
+        self.open: set[web.WebSocketResponse] = set()
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """One run, from its first frame to the end of the connection."""
@@ -78,20 +78,20 @@ class RunRoute:
             heartbeat=HEARTBEAT_S, max_msg_size=wire.MOST_FRAME_BYTES, compress=False
         )
         await socket.prepare(request)
-        self._open.add(socket)
+        self.open.add(socket)
         try:
             run = await self._registered(socket)
             if run is not None:
                 log.info("run registered", run=run.id, agent=run.agent_id)
-                await _Connection(self._box, self._changes, socket, run).serve()
+                await _Connection(self.box, self._changes, socket, run).serve()
                 log.info("run ended", run=run.id)
         finally:
-            self._open.discard(socket)
+            self.open.discard(socket)
         return socket
 
     async def close(self) -> None:
         """End all runs: the gateway stops."""
-        for socket in list(self._open):
+        for socket in list(self.open):
             await socket.close(code=1001)
 
     async def _registered(self, socket: web.WebSocketResponse) -> Run | None:
@@ -103,7 +103,7 @@ class RunRoute:
             if not isinstance(hello, wire.Hello):
                 raise InvalidRequestError("hello", reason="hello")
             language = hello.language
-            run = await self._box.runs.register(
+            run = await self.box.runs.register(
                 hello.agent, hello.token, hello.language, hello.next_n
             )
         except TimeoutError:

@@ -7,9 +7,14 @@ from mcp.server.lowlevel import NotificationOptions
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
 
 from gateway.surfaces.mcp_server import Context, build
 from gateway.surfaces.mcp_tools import Toolbox
+
+Reading = ReadStream[SessionMessage | Exception]
+Writing = WriteStream[SessionMessage]
 
 
 class StdioServer:
@@ -22,11 +27,15 @@ class StdioServer:
 
     async def run(self) -> None:
         """Until stdin ends."""
+        async with stdio_server() as (reading, writing):
+            await self.serve(reading, writing)
+
+    async def serve(self, reading: Reading, writing: Writing) -> None:
+        """One connection, until it ends."""
         options = self._server.create_initialization_options(
             NotificationOptions(tools_changed=True)
         )
-        async with stdio_server() as (reading, writing):
-            await self._server.run(reading, writing, options)
+        await self._server.run(reading, writing, options)
 
     async def changed(self) -> None:
         """The list of tools is another one: up to 2025-11-25 told to the session, after that to

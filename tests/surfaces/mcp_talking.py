@@ -10,9 +10,11 @@ from typing import Any
 
 import aiohttp
 import jsonschema
+from mcp.shared.memory import create_client_server_memory_streams
 
 from gateway.commands.mcp_link import RunLink
 from gateway.demo.company import AGENT
+from gateway.surfaces.mcp_stdio import StdioServer
 from gateway.surfaces.mcp_tools import ToolAnswer
 from gateway.surfaces.mcp_wire import Hello
 from tests.simulators.shared import shared
@@ -41,6 +43,18 @@ async def run_of(
             keeping.cancel()
 
 
+@asynccontextmanager
+async def beside(server: StdioServer) -> AsyncIterator[Any]:
+    """The client's ends of a connection to it, in place of a process's stdin and stdout."""
+    async with (
+        create_client_server_memory_streams() as (ours, theirs),
+        asyncio.TaskGroup() as tasks,
+    ):
+        serving = tasks.create_task(server.serve(*theirs))
+        yield ours
+        serving.cancel()
+
+
 async def call(link: RunLink, name: str, **arguments: Any) -> ToolAnswer | None:
     return await link.call(None, name, arguments, quiet)
 
@@ -51,15 +65,21 @@ def words(answer: ToolAnswer | None) -> str:
     return "\n".join(getattr(each, "text", "") for each in answer.content)
 
 
-async def grants(world: World, slug: str, without: str) -> None:
-    """Take the grants of one subject away."""
+async def grants(world: World, slug: str, without: str) -> list[dict[str, str]]:
+    """Take the grants of one subject away; what there were."""
     now = await operate(world.app, "knowledge.grants.list", {"collection": slug}, "admin")
-    kept = [
+    before = [
         {key: grant[key] for key in ("subject_kind", "subject_id", "role")}
         for grant in now["grants"]
-        if grant["subject_id"] != without
     ]
-    change = {"collection": slug, "version": now["version"], "grants": kept}
+    await give_back(world, slug, [each for each in before if each["subject_id"] != without])
+    return before
+
+
+async def give_back(world: World, slug: str, wanted: list[dict[str, str]]) -> None:
+    """These are the collection's grants."""
+    now = await operate(world.app, "knowledge.grants.list", {"collection": slug}, "admin")
+    change = {"collection": slug, "version": now["version"], "grants": wanted}
     await operate(world.app, "knowledge.grants.replace", change, "admin")
 
 

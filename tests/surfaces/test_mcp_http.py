@@ -96,8 +96,8 @@ async def test_the_official_client_lists_calls_and_is_told_of_progress(
 ) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
 
     async with gateway(template, home) as world, client(world, "member", mode) as found:
         (card,) = (await found.list_tools()).tools
