@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +46,20 @@ MODEL = "bench"
 READER = Account("reader", "reader", "Reader", AccountRole.MEMBER)
 DEMO = Path(__file__).parent.parent / "gateway" / "demo" / "documents"
 _PASSAGE = "INSERT INTO passages VALUES (?, ?, ?, ?, NULL, 0, ?, '{}', ?, ?)"
-_REVISION = "INSERT INTO revisions VALUES (?, ?, 0, NULL, '[]')"
+_REVISION = "INSERT INTO revisions (id, source_id, created_at, warnings) VALUES (?, ?, 0, '[]')"
 _POINT = "UPDATE sources SET revision_id = ?, passages = ? WHERE id = ?"
 _NEXT = "UPDATE collections SET next_n = ? WHERE no = ?"
 _VECTORS = (
     "INSERT INTO vectors (model_key, passage_id, collection_no, mark, script, rows, data) "
     "VALUES (?, ?, ?, ?, 'zh', ?, ?)"
 )
+_FOR_THE_BUILD = (  # one that is cut short is begun anew
+    "PRAGMA synchronous = OFF",
+    "PRAGMA secure_delete = OFF",
+    "PRAGMA cache_size = -400000",
+    "INSERT INTO passage_index(passage_index, rank) VALUES ('automerge', 0)",
+)
+_USUAL_MERGES = "INSERT INTO passage_index(passage_index, rank) VALUES ('automerge', 4)"
 _OPTIMIZE = "INSERT INTO passage_index(passage_index) VALUES ('optimize')"
 
 
@@ -118,6 +126,8 @@ async def shelves(passages: int) -> Path:
 async def _fill(store: Store, each: int) -> None:
     ids, now = RealIds(), RealClock().now()
     drawn_from = material()
+    for sql in _FOR_THE_BUILD:
+        await store._knowledge.alone(partial(_run, sql))
     await store.accounts.put(READER)
     for n in range(COLLECTIONS):
         collection = await store.collections.create(
@@ -132,7 +142,12 @@ async def _fill(store: Store, each: int) -> None:
             await store.sources.add(source)
             batch.sources.append((source.id, ids.new()))
         await store._knowledge.write(batch.write)
-    await store._knowledge.write(lambda c: raw(c).execute(_OPTIMIZE) and None)
+    for sql in (_OPTIMIZE, _USUAL_MERGES):
+        await store._knowledge.write(partial(_run, sql))
+
+
+def _run(sql: str, connection: Connection) -> None:
+    raw(connection).execute(sql)
 
 
 class _Batch:
