@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from gateway.core.matching import match_text, script
 from gateway.core.passages import Passage
 from gateway.core.support_numbers import numbers
+from gateway.core.support_spelling import implied
+from gateway.core.support_tables import rows
 from gateway.core.support_words import Words, content, overlap, widened, words
 
 _CELL = " | "
 _CLAUSE = re.compile(
     r"(?:[,;:。.!?、·\n()\[\]「」“”\"](?!\d))+|\s(?:but|however|whereas)\s|\s[-–—]\s|但"
 )
+_KANA = re.compile("[\u3041-\u309f]")
+_ASKS = re.compile(rf"(?:です|ます|ません|でしょう)か\s*$|{match_text('嗎')}\s*$")
 _AND = re.compile(r"\s(?:and|that|which|who)\s")
 _SENTENCE = re.compile(r"[。;!?\n]|\.(?!\d)")
 _AND_TOKENS = 4  # an "and" between parts of at least so many words joins sentences
@@ -22,11 +26,14 @@ MARGIN = 0.3  # how much more alike another clause must be
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A folded stretch of a text with its words."""
+    """A folded stretch of a text with its words; `whole` is the list that it is an item of."""
 
     text: str
     words: Words
     is_row: bool = False  # of a table; its words hold the header's
+    is_question: bool = False
+    answer: str = ""  # how the answer to it begins
+    whole: str = ""
 
 
 def squeezed(folded: str) -> str:
@@ -45,8 +52,11 @@ class Evidence:
         self.folded = widened(f"{match_text(where)} \n {folded}")
         self.squeezed = squeezed(folded)
         self.words = words(self.folded)
-        self.numbers = (*numbers(folded), *numbers(match_text(where)))
+        told = (folded, match_text(where), implied(folded))
+        self.numbers = tuple(number for part in told for number in numbers(part))
         self.clauses = tuple(clauses(folded, _header(folded)))
+        self.texts = tuple(each.text for each in self.clauses if not each.is_question)
+        self.rows = rows(folded)
         self.has_rows = any(each.is_row for each in self.clauses)
         self.sentences = tuple(_read(part) for part in _SENTENCE.split(folded) if part.strip())
 
@@ -69,13 +79,37 @@ def _header(folded: str) -> str:
 
 
 def clauses(folded: str, heading: str = "") -> Iterator[Clause]:
-    for part in _CLAUSE.split(folded):
+    parts = _CLAUSE.split(folded)
+    ends = [match[0] for match in _CLAUSE.finditer(folded)]
+    lists = _lists(parts, [*ends, ""], has_kana=_KANA.search(folded) is not None)
+    for at, part in enumerate(parts):
         if not part.strip():
             continue
         if _CELL in part:
             yield Clause(part, words(f"{heading} \n {part}"), is_row=True)
+        elif _is_question(part, ends[at] if at < len(ends) else ""):
+            answer = "".join(parts[at + 1 : at + 3])
+            yield Clause(part, words(part), is_question=True, answer=answer, whole=part)
         else:
-            yield from map(_read, _parts(part))
+            pieces = _parts(part)
+            for piece in pieces:
+                whole = piece if len(pieces) > 1 else lists[at]
+                yield Clause(piece, words(piece), whole=whole)
+
+
+def _lists(parts: list[str], ends: list[str], *, has_kana: bool) -> list[str]:
+    """For each part the Chinese list (甲、乙、丙) that it stands in; in Japanese 、 is a comma."""
+    found: list[str] = []
+    first = 0
+    for at, end in enumerate(ends):
+        if end != "、" or has_kana:
+            found += ["".join(parts[first : at + 1])] * (at + 1 - first)
+            first = at + 1
+    return found
+
+
+def _is_question(part: str, end: str) -> bool:
+    return "?" in end or _ASKS.search(part) is not None
 
 
 def _parts(clause: str) -> list[str]:
@@ -93,4 +127,4 @@ def _parts(clause: str) -> list[str]:
 
 
 def _read(folded: str) -> Clause:
-    return Clause(folded, words(folded))
+    return Clause(folded, words(folded), whole=folded)

@@ -1,50 +1,16 @@
 """The numbers of a text with their units, in one form: 三十日, 30 天 and "thirty days" are one."""
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.core.matching import match_text
-
-MINUTES, MONTHS, GRAMS, CLOCK, DATE = "minutes", "months", "grams", "clock", "date"
-
-# unit -> (dimension, how many of it); two numbers of one dimension are compared by their amount
-_UNITS: dict[str, tuple[str, float]] = {}
-
-
-def _unit(dimension: str, amount: float, words: str) -> None:
-    _UNITS.update(
-        {match_text(word.replace("_", " ")): (dimension, amount) for word in words.split()}
-    )
-
-
-_unit(MINUTES, 1, "分鐘 分間 分 minutes minute mins min")
-_unit(MINUTES, 60, "小時 鐘頭 時間 hours hour hrs")
-_unit(MINUTES, 1440, "日 天 日間 號 days day")
-_unit(MINUTES, 10080, "週 周 星期 禮拜 週間 週間 weeks week")
-_unit(MINUTES, 1 / 60, "秒 秒鐘 秒間 seconds second")
-_unit(MONTHS, 1, "個月 月 か月 ヶ月 カ月 ケ月 ヵ月 箇月 months month")
-_unit(MONTHS, 3, "季 quarters quarter")
-_unit(MONTHS, 12, "年 年間 years year")
-_unit(GRAMS, 1, "公克 克 グラム grams gram g")
-_unit(GRAMS, 1000, "公斤 キログラム キロ kilograms kilogram kg")
-_unit("percent", 1, "% percent パーセント 趴")
-_unit("percent", 10, "割 成")
-_unit("usd", 1, "美元 美金 usd dollars dollar ドル")
-_unit("jpy", 1, "円 日圓 日幣 yen jpy")
-_unit("twd", 1, "twd ntd nt$")
-_unit("eur", 1, "歐元 euros euro eur ユーロ")
-_unit("money", 1, "元 塊")
-_unit("night", 1, "晚 泊 nights night")
-_unit("floor", 1, "樓 階 f")
-_unit("people", 1, "人 名 位 people persons")
-_unit("litre", 1, "公升 リットル litres litre liters liter l")
-_unit("age", 1, "歲 歳")
-_unit("tatami", 1, "疊 畳 帖")
-_unit("clock", 60, "點 時 點鐘")
+from gateway.core.support_spelling import spelled_out
+from gateway.core.support_units import CLOCK, DATE, MINUTES, MONTHS, UNITS
 
 OTHER = "other"  # a word follows that is no unit known here
-_HALF_DAY, _YEAR, _NEAR = 720, 10_000, 1e-6  # minutes; dates count as yyyymmdd
+_HALF_DAY, _YEAR, _NEAR, _LEAP = 720, 10_000, 1e-6, 2024  # minutes; dates count as yyyymmdd
 _MONEY = frozenset({"usd", "jpy", "twd", "eur", "money"})
 _STRICT = _MONEY | {MINUTES, MONTHS, CLOCK, DATE, "percent"}
 _TIMES = frozenset({MINUTES, MONTHS})
@@ -75,7 +41,7 @@ _MONTH_NAMES = {
 
 _NUMERAL = "".join((*_DIGITS, *_TENS))
 _LARGE = "".join(_MYRIADS)
-_UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _BETWEEN = (  # what stands between a number and its unit: 5 個工作日, 4 business hours
     r"[\s-]*(?:[个箇](?=工作|营业|日历|小时|星期|月))?(?:工作|营业|営业|日历|business |working |"
     r"calendar |full |consecutive |more |(?!per |times |a |an |to |or |and |of |in |at )[a-z]+ )?"
@@ -88,6 +54,7 @@ _JOINED = (
 _DATES = re.compile(
     r"(?<![\d.])(?P<y>\d{4})\s*[-/.年]\s*(?P<m>\d{1,2})\s*[-/.月]\s*(?P<d>\d{1,2})日?"
     r"|(?<![\d.])(?P<m2>\d{1,2})\s*月\s*(?P<d2>\d{1,2})\s*[日号]"
+    r"|(?P<m5>\d{1,2})\s*月\s*(?:末日?|底)|(?<![\d./])(?P<m6>1[0-2]|0?[1-9])/(?P<d6>[12]\d|3[01]|0?[1-9])(?![\d/.%])"
     rf"|(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<n3>{'|'.join(_MONTH_NAMES)})(?:,?\s+(?P<y3>\d{{4}}))?"
     rf"|\b(?P<n4>{'|'.join(_MONTH_NAMES)})\s+(?P<d4>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?"
     r"(?:,?\s+(?P<y4>\d{4}))?"
@@ -118,10 +85,11 @@ _OF = {
     "annual": "year",
     "annually": "year",
 }
-_PREFIX = r"(?P<prefix>nt\$|us\$|\$|€|¥|usd|twd|ntd|eur|jpy|新台币|美金|日币)?\s*"
+_PREFIX = r"(?P<prefix>nt\$|us\$|\$|€|¥|usd|twd|ntd|eur|jpy|新台币|美金|日币|百分之)?\s*"
 _PREFIXES = {
     "$": "usd", "us$": "usd", "usd": "usd", "美金": "usd", "€": "eur", "eur": "eur", "¥": "jpy",
     "jpy": "jpy", "日币": "jpy", "nt$": "twd", "twd": "twd", "ntd": "twd", "新台币": "twd",
+    "百分之": "percent",
 }  # fmt: skip
 _NUMBERS = re.compile(
     rf"{_PREFIX}(?:(?P<arabic>\d+(?:,\d{{3}})*(?:\.\d+)?)"
@@ -129,12 +97,14 @@ _NUMBERS = re.compile(
     rf"|(?P<half>半)(?=年|[个個箇]?月|小时|時間|日|天)"
     rf"|\b(?P<word>{'|'.join(_WORDS)})(?:[- ](?P<ones>{_ONES}))?\b)"
     rf"(?:\s*(?P<scale>[{_LARGE}{''.join(_TENS)}]|thousand\b|million\b|billion\b|k\b))?"
-    rf"(?:{_BETWEEN}(?P<unit>{_UNIT})(?![a-z])|(?P<other>[\s-]?(?!{_JOINED})[^\W\d_]))?"
+    rf"(?:{_BETWEEN}(?P<unit>{_UNIT})(?![a-z])|(?P<other>[\s-]?(?!{_JOINED})(?:[a-z]{{1,4}}|[^\W\d_])))?"
 )
 
 
-_MIXED_PART = re.compile(rf"(\d+)\s*([{_LARGE}千百]?)")
-_MIXED = re.compile(rf"(?<![\d.,])\d+\s*[{_LARGE}千](?:\s*\d+\s*[{_LARGE}千百]?)+(?![\d.,])")
+_MIXED_PART = re.compile(rf"(\d[\d,]*)\s*([{_LARGE}千百]?)")
+_MIXED = re.compile(
+    rf"(?<![\d.,])\d+\s*[{_LARGE}千](?:\s*\d+(?:,\d{{3}})*\s*[{_LARGE}千百]?)+(?![\d.,])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +116,7 @@ class Number:
     at: int
     is_rate: bool = False  # a day, each month
     written: float = 0.0  # without its unit: a bare number is compared with that
+    counted: str = ""  # the beginning of the word that follows, where that is no known unit
 
     def agrees(self, other: "Number") -> bool:
         """The same amount in units that can be one."""
@@ -181,7 +152,7 @@ class Number:
 
 def numbers(folded: str) -> list[Number]:
     """The numbers of a folded text in order; part numbers like x-200 are none."""
-    left = _MIXED.sub(_written_out, folded)
+    left = _MIXED.sub(_written_out, spelled_out(folded))
     left, found = _cut(left, _DATES, _date)
     left = CODES.sub(lambda code: _blank(code[0]) if not _is_amount(code[0]) else code[0], left)
     left, clocks = _cut(left, _CLOCKS, _clock)
@@ -194,7 +165,12 @@ def numbers(folded: str) -> list[Number]:
 def _written_out(match: re.Match[str]) -> str:
     """2万8千 and 3億5000万 as digits."""
     parts = _MIXED_PART.findall(match[0])
-    return str(sum(int(digits) * (_MYRIADS | _TENS).get(scale, 1) for digits, scale in parts))
+    return str(
+        sum(
+            int(digits.replace(",", "")) * (_MYRIADS | _TENS).get(scale, 1)
+            for digits, scale in parts
+        )
+    )
 
 
 def _is_amount(code: str) -> bool:
@@ -207,7 +183,7 @@ def _blank(text: str) -> str:
 
 def is_quantity(word: str) -> bool:
     """A number word or a unit, which says nothing of what a text is about."""
-    return word in _WORDS or word in _UNITS
+    return word in _WORDS or word in UNITS
 
 
 def _cut(
@@ -221,8 +197,15 @@ def _cut(
 def _date(match: re.Match[str]) -> Number:
     groups = match.groupdict()
     year = groups["y"] or groups["y3"] or groups["y4"] or 0
-    month = groups["m"] or groups["m2"] or _MONTH_NAMES.get(groups["n3"] or groups["n4"] or "", 0)
-    day = groups["d"] or groups["d2"] or groups["d3"] or groups["d4"] or 0
+    month = (
+        groups["m"]
+        or groups["m2"]
+        or groups["m5"]
+        or groups["m6"]
+        or _MONTH_NAMES.get(groups["n3"] or groups["n4"] or "", 0)
+    )
+    day = groups["d"] or groups["d2"] or groups["d3"] or groups["d4"] or groups["d6"]
+    day = day or monthrange(_LEAP, int(month))[1]
     return Number(int(year) * 10_000 + int(month) * 100 + int(day), DATE, match.start())
 
 
@@ -240,19 +223,20 @@ def _clock(match: re.Match[str]) -> Number:
 
 def _rate(match: re.Match[str]) -> Number:
     unit = match["unit"] or match["unit2"] or _OF.get(match["of"], match["of"][:1])
-    dimension, amount = _UNITS[unit]
+    dimension, amount = UNITS[unit]
     return Number(amount, dimension, match.start(), is_rate=True, written=1.0)
 
 
 def _number(match: re.Match[str]) -> Number | None:
     value = _value(match)
     unit = match["unit"]
-    dimension, amount = _UNITS[unit] if unit else (OTHER if match["other"] else "", 1.0)
+    dimension, amount = UNITS[unit] if unit else (OTHER if match["other"] else "", 1.0)
     if _is_part_of_word(match) or (value == 1 and _is_article(match, dimension)):
         return None  # 三角, 一個, one of them
     if match["prefix"]:
         dimension, amount = _PREFIXES[match["prefix"]], 1.0
-    return Number(value * amount, dimension, match.start(), written=value)
+    counted = (match["other"] or "").strip(" -")
+    return Number(value * amount, dimension, match.start(), written=value, counted=counted)
 
 
 def _is_article(match: re.Match[str], dimension: str) -> bool:
@@ -283,8 +267,10 @@ def _value(match: re.Match[str]) -> float:
 
 
 def _han(numeral: str) -> float:
-    """三十, 五千, 一〇五, 十二萬三千."""
+    """三十, 五千, 一〇五, 十二萬三千, 一千五 for 一千五百."""
     total = section = digit = 0
+    if len(numeral) > 2 and numeral[-1] in _DIGITS and (last := _TENS.get(numeral[-2], 0)) > 10:
+        return _han(numeral[:-1]) + _DIGITS[numeral[-1]] * last / 10
     if not set(numeral) & {*_TENS, *_MYRIADS}:
         return float("".join(str(_DIGITS[c]) for c in numeral))
     for c in numeral:

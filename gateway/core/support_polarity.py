@@ -1,7 +1,7 @@
 """What turns a sentence round: a no in it, or the one who acts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gateway.core.matching import match_text
 
@@ -48,6 +48,7 @@ _NO_IN_FORM = _any(
         *("少ない", "少なく", "未満", "不良", "すみません", "危ない"),
         *("no later than", "not later than", "no more than", "not more than", "no longer than"),
         *("no less than", "not less than", "no fewer than", "not exceed[a-z]*", "not only"),
+        r"\b(?:if|when|who|where)\b[^,;.]{0,30}?(?:n['’]t|\bnot)\b",
         *("at no cost", r"\bno\.", "whether or not"),
     )
 )
@@ -97,13 +98,13 @@ _PARTIES = tuple(
         "主管 主任 上司 上長 所属長 managers manager supervisor",
         "消費者 客戶 顧客 お客様 customer customers client",
         "供應商 廠商 賣方 supplier vendor seller",
-        "買方 buyer purchaser",
+        "買方 買家 buyer purchaser",
         "申請單位 申請人",
         *("採購部", "資訊部 情報システム部", "人資部 人事部", "財務部 経理部", "行政部 総務部"),
         *("法務部", "工程部", "總經理", "財務長", "董事會 董事長 取締役会", "部長", "課長", "社長"),
         *("新入社員", "provider", "contractor contractors", "visitor visitors", "税務署"),
         *("甲方", "乙方", "房東 出租人 貸主 landlord", "房客 承租人 借主 tenant"),
-        *("lender", "borrower", "employer"),
+        *("lender", "borrower", "employer", "president"),
     )
 )
 _PARTY = {name: number for number, names in enumerate(_PARTIES) for name in names}
@@ -124,6 +125,44 @@ _BY = re.compile(rf"{match_text('由')}([{_LETTERS}]{{2}})")
 _SUBJECT = re.compile(rf"([{_LETTERS}\u30a1-\u30fc]{{2,6}})が")
 _PASSIVE = _any(("被", "される", "された", "られ", r"\bby\b", "由", "受け"))
 
+_ANSWER = r"\s*(?:a\b|答)?[\s.:]*"
+_NO_ANSWER = re.compile(
+    rf"{_ANSWER}(?:no\b|unfortunately|sorry|いいえ|申し訳|恐れ入り|あいにく|{match_text('不|否|很抱歉|抱歉|沒有')})"
+)
+_YES_ANSWER = re.compile(rf"{_ANSWER}(?:yes\b|はい|{match_text('可以|是的|會的|可。|能。')})")
+_WITHOUT = _any((r"\bwithout\b", "なしで", "なくても", *("不必", "不需", "無須", "無需", "毋須")))
+_DEMANDS = _any((r"\bonly\b", r"\bmust\b", r"\brequire[sd]?\b", r"\bwith\b", "必要", "なければ"))
+_PLAIN_NO = _any(
+    (r"\bnot\b", "n['’]t\\b", r"\bno\b", r"\bnever\b", r"\bcannot\b", "ません", "ない(?!で)")
+)
+# letters of 由我們, 由買家 that tell nothing of who it is
+_NO_NAME = frozenset(match_text("本我們貴公司方家者人自行該其部們"))
+_PARTY_NAME = rf"(?:{_NAMES.pattern})"
+_TO = (
+    re.compile(
+        rf"(?:{match_text('告知|通知|通報|報告|回報|提交|交給|付給|送交|退還')})({_PARTY_NAME})"
+    ),
+    re.compile(
+        rf"({_PARTY_NAME}|[{_LETTERS}]{{1,5}}[部課课])(?:へ|に)(?=[^、。]{{0,12}}(?:提出|報告|报告|連絡|连络|届|通知|支払|支付))"
+    ),
+    re.compile(rf"\b(?:to|tell|inform|notify) (?:the |an? )?({_PARTY_NAME})"),
+    re.compile(rf"\bfrom (?:the |an? )?(?:vice )?({_PARTY_NAME})"),
+)
+
+_STEM = 4  # letters by which an English verb is known in its other forms
+_MODAL = (
+    "be|been|being|have|has|get|ever|also|allowed|permitted|able|to|may|can|will|must|the|a|an|any|"
+    "yet|usually|normally|required|need|needed|necessary|you|is|are|was|do|does|and|for|in|of|at"
+)
+# a no and what it denies: after it in English and Chinese, before it in Japanese
+_DENIED = re.compile(
+    rf"(?:\bnot|n['’]t|\bnever|\bcannot)(?: (?:{_MODAL})\b)*(?: ([a-z]{{3,}}))?"
+    rf"|(?:{match_text('不|未|嚴禁|禁止|勿|沒')})"
+    rf"(?:{match_text('得|可以|可|能|會|需要|需|須|必|予|再|准|應|有|要|使用|進行|提供')})*"
+    rf"([{_LETTERS}]{{0,2}})"
+    rf"|([{_LETTERS}\u30a1-\u30fc]{{1,4}})(?:を|は|が|も|に)?[\u3041-\u309f]{{0,6}}?(?:ない|ません|なし|せず|ず(?=[、に]|$))"
+)
+
 
 def says_no(folded: str) -> bool:
     """A clause denies or forbids; "no later than" and the like do not."""
@@ -133,6 +172,41 @@ def says_no(folded: str) -> bool:
 def _restrictions(folded: str) -> frozenset[str]:
     """`only`, `unless`, `without`: with them a no may be a yes said otherwise."""
     return frozenset(_RESTRICTING.findall(folded))
+
+
+def is_answered(answer: str) -> bool:
+    """The answer begins with a yes or a no."""
+    return bool(_YES_ANSWER.match(answer) or _NO_ANSWER.match(answer))
+
+
+def contradicts_answer(claim: str, answer: str) -> bool:
+    """A claim about what was asked says no where the answer begins with yes, or the reverse."""
+    if says_no(claim):
+        return _YES_ANSWER.match(answer) is not None
+    return _NO_ANSWER.match(answer) is not None
+
+
+def is_of_one_deed(claim: str, clause: str) -> bool:
+    """What one of the two denies is spoken of in the other: "not let in" says nothing against
+    "turned away". A no without a deed of its own (不可, "not allowed") denies anything.
+    """
+    denying, other = (claim, clause) if says_no(claim) else (clause, claim)
+    denied = list(_DENIED.finditer(_NO_IN_FORM.sub(" ", denying)))
+    return not denied or any(_is_told(match, other) for match in denied)
+
+
+def _is_told(denied: re.Match[str], other: str) -> bool:
+    deed = next(filter(None, denied.groups()), "")
+    if deed.isascii():
+        return deed[:_STEM] in other
+    return not deed or any(letter in other for letter in deed)
+
+
+def waives(claim: str, clause: str) -> bool:
+    """The claim does without what the clause demands: `without consent`, `only with consent`."""
+    if not _WITHOUT.search(claim) or _WITHOUT.search(clause) or _PLAIN_NO.search(claim):
+        return False
+    return _DEMANDS.search(clause) is not None
 
 
 def contradicts(claim: str, clause: str) -> bool:
@@ -164,11 +238,36 @@ def is_alike_passive(claim: str, clause: str) -> bool:
     return bool(_PASSIVE.search(claim)) == bool(_PASSIVE.search(clause))
 
 
+def is_done_by_other(claim: str, clauses: Sequence[str]) -> bool:
+    """由人資部分配 where the passage says 由經理分配: another one does the same thing."""
+    done = claim.rstrip()[-2:]
+    same = [each for each in clauses if each.rstrip().endswith(done) and _BY.search(each)]
+    names = [set(name) - _NO_NAME for name in _BY.findall(claim)]
+    return bool(same) and any(
+        name and all(name.isdisjoint(each) for each in same) for name in names
+    )
+
+
+def is_given_to_other(claim: str, clause: str) -> bool:
+    """Two clauses about the same thing name other ones who are told, paid or handed something."""
+    for pattern in _TO:
+        told, said = (
+            {_PARTY.get(name, name) for name in pattern.findall(each)} for each in (claim, clause)
+        )
+        if told and said and told.isdisjoint(said):
+            return True
+    return False
+
+
 def _has_other_subject(claim: str, clause: str) -> bool:
     """由甲方負擔 against 由乙方負擔, 会社が against 受講者が."""
     for pattern in (_BY, _SUBJECT):
-        told, said = pattern.findall(claim), pattern.findall(clause)
-        if told and said and not any(set(clause).issuperset(name) for name in told):
+        told = [set(name) - _NO_NAME for name in pattern.findall(claim)]
+        if (
+            told
+            and pattern.search(clause)
+            and all(name and name.isdisjoint(clause) for name in told)
+        ):
             return True
     return False
 

@@ -62,6 +62,7 @@ _ENGLISH_ALIKE = {
 }
 _ENDINGS = "ations ation ments ment ions ings ing ion ies ied ers er ed es s ly al e y".split()
 _SHORTEST_STEM = 3
+_STEM = 6  # letters of a stem: certified and certification
 _WORD_WEIGHT = 2.0  # a word carries as much as two Han letters
 _BY_LETTER = 0.6  # a letter that the passage holds among others
 # how much a unit adds to a stretch that the passage does not hold, or takes from it
@@ -208,7 +209,7 @@ def _stem(word: str) -> str:
 
 def _stem_of_kind(base: str) -> str:
     """`cover`, `cov` and `includ` must meet: kinds are known by the stem of their first word."""
-    return _KINDS.get(base, base)
+    return _KINDS.get(base, base)[:_STEM]
 
 
 _KINDS: dict[str, str] = {}

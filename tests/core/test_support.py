@@ -41,7 +41,7 @@ def checked(draft: str) -> Checked:
     return check(rewrite(draft, PRESENTED), PRESENTED)
 
 
-@pytest.mark.parametrize("half", ["tune", "kept"])
+@pytest.mark.parametrize("half", ["tune", "kept", "blind"])
 def test_wrong_marks_are_caught_and_right_ones_stay_in_three_languages(half: str) -> None:
     stored = {row["id"]: row for row in rows("passages.jsonl")}
     outcomes: dict[bool, list[bool]] = {True: [], False: []}
@@ -130,6 +130,16 @@ SAME = {
     "毎分": "1分あたり",
     "twenty-five days": "25 日",
     "5 個工作日": "5 business days",
+    "百分之二十": "兩成",
+    "1800 毫升": "1.8 公升",
+    "9月30日": "9月末",
+    "10/6": "10月6日",
+    "一年半": "18 個月",
+    "一千五": "1,500",
+    "1 萬 8,900 元": "18900元",
+    "half an hour": "30 分鐘",
+    "5 p.m.": "17:00",
+    "地下二樓": "B2",
 }
 
 
