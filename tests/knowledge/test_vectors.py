@@ -95,8 +95,9 @@ def plain(rows: Mapping[int, Vector], query: Vector, limit: int) -> list[tuple[i
 def clustered(count: int, dimension: int, seed: int) -> Vector:
     """Rows as embeddings lie: in clumps, some of them the very same."""
     chance = np.random.default_rng(seed)
-    centres = chance.normal(size=(40, dimension))
-    rows = centres[chance.integers(0, 40, count)] + 0.7 * chance.normal(size=(count, dimension))
+    centres = chance.standard_normal((40, dimension), np.float32)
+    rows = np.float32(0.7) * chance.standard_normal((count, dimension), np.float32)
+    rows += centres[chance.integers(0, 40, count)]
     again = chance.integers(0, count, (2, count // 8))
     rows[again[0]] = rows[again[1]]
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
@@ -134,9 +135,9 @@ def test_a_scan_equals_brute_force_with_ties_pieces_and_gaps(
 
 @pytest.fixture(scope="module")
 def large() -> tuple[Mapping[int, Vector], Block]:
-    matrix = clustered(SCREENED_FROM + 3_000, 96, 3)
+    matrix = clustered(SCREENED_FROM + 3_000, 64, 3)
     rows = {at: matrix[at : at + 3] for at in range(0, len(matrix), 3)}
-    block = Block(96)
+    block = Block(64)
     block.extend(rows)
     for at in list(rows)[::7]:
         block.remove(at)
@@ -149,7 +150,7 @@ def test_a_screened_scan_misses_nothing(
     large: tuple[Mapping[int, Vector], Block], is_near: bool
 ) -> None:
     rows, block = large
-    queries = clustered(9, 96, 3 if is_near else 4)[:2]
+    queries = clustered(9, 64, 3 if is_near else 4)[:2]
     wanted = [Wanted(query, 50) for query in queries]
     together = scan_together([block.view], wanted)
     for query, found in zip(queries, together, strict=True):
@@ -313,9 +314,7 @@ async def test_vectors_of_another_length_are_never_compared() -> None:
     assert [[found for found, _ in each.ranked] for each in (short, long)] == [[1], [2]]
 
 
-async def test_questions_that_arrive_together_get_each_their_own(
-    large: tuple[Mapping[int, Vector], Block],
-) -> None:
+async def test_questions_that_arrive_together_get_each_their_own() -> None:
     library = FakeLibrary()
     matrix = clustered(8_000, DIMENSION, 5)
     for k in range(len(matrix)):
