@@ -36,6 +36,30 @@ def test_another_script_has_its_bonus() -> None:
     assert ids(look(0.0, sentences=0.2).reorder(ranked, texts)) == [1, 2]
 
 
+NEAR = "滿一年之同仁每年可休假七天。"  # shares no word with the question
+
+
+def by_meaning(number: int, cosine: float, words: float = 0.0) -> Fused:
+    return Fused(number, 0.4 * cosine + words, cosine=cosine)
+
+
+def test_a_few_words_by_chance_weigh_less_than_meaning() -> None:
+    ranked = [by_meaning(1, 0.25, 0.02), by_meaning(2, 0.35)]
+    chance = {1: "本公司給付見後。", 2: NEAR}
+    assert ids(look(sentences=0.2).reorder(ranked, chance)) == [2, 1]
+    assert ids(look(sentences=0.2).reorder(ranked, {1: TOGETHER, 2: NEAR})) == [1, 2]
+
+
+def test_without_words_in_either_language_meaning_decides_between_them() -> None:
+    ranked = [by_meaning(1, 0.35), by_meaning(2, 0.30)]
+    assert ids(look(0.06, sentences=0.2).reorder(ranked, {1: NEAR, 2: ENGLISH})) == [1, 2]
+
+
+def test_a_passage_whose_vector_is_being_made_is_neither_favoured_nor_punished() -> None:
+    ranked = [by_meaning(1, 0.50), Fused(2, 0.4 * 0.40), by_meaning(3, 0.30)]
+    assert ids(look(sentences=0.2).reorder(ranked, dict.fromkeys((1, 2, 3), NEAR))) == [1, 2, 3]
+
+
 def test_only_the_best_are_looked_at() -> None:
     ranked = [Fused(n, 1.0 - n / 100) for n in range(RERANKED + 1)]
     texts = {RERANKED: TOGETHER}
