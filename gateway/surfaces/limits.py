@@ -56,7 +56,7 @@ class RequestLimits:
         now_s, address, key = self._clock.monotonic(), address_of(request), _key_of(request)
         wait_s = self._addresses.wait(address, now_s) if address else 0.0
         if key is not None:
-            wait_s = max(wait_s, self._keys.take(key, now_s))
+            wait_s = wait_s or self._keys.take(key, now_s)
         elif address:
             wait_s = self._addresses.take(address, now_s)
         if wait_s:
