@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.core.chat import ChatMessage, Speaker
-from gateway.core.followups import Said, Wording, content, resolve, said
+from gateway.core.followups import Resolved, Said, Wording, content, resolve, said
 from gateway.core.followups_gate import is_thanks, normal
 from gateway.core.prompt import is_searchable
 
@@ -53,6 +53,8 @@ def extract(messages: Sequence[ChatMessage]) -> tuple[SubQuery, ...]:
     found: dict[str, SubQuery] = {}
     for part in parts(asked):
         meant = resolve(part, before)
+        if found and not meant.is_sure:  # beside other questions each is whole, as a rule
+            meant = Resolved(part)
         before = before if found else (*before, Said(part))  # the first names the subject
         text = (meant.text if meant.is_sure else part)[:QUERY_CHARS]
         found.setdefault(text, SubQuery(text, meant.wordings))
