@@ -55,7 +55,6 @@ class _Reader:
         self._settings = self._obeyed()
 
     def _obeyed(self) -> dict[str, Callable[[int | None], None]]:
-        """What each word with a meaning of its own does, given its number."""
         return {
             "f": self._font,
             "fcharset": self._font_charset,
@@ -177,8 +176,7 @@ class _Reader:
             self._to_skip -= 1
             if word in CHARACTERS:
                 return
-        is_destination = is_first or is_starred
-        if is_destination and self._destination(word, is_starred=is_starred):
+        if (is_first or is_starred) and self._destination(word, is_starred=is_starred):
             return
         if not self._state.is_skipped or word in {"u", "uc"}:
             self._obey(word, number)
@@ -274,8 +272,7 @@ class _Reader:
 
     def _unicode(self, number: int | None) -> None:
         self._flush()
-        code = (number or 0) & 0xFFFF
-        self._text(character(code))
+        self._text(character((number or 0) & 0xFFFF))
         self._to_skip = self._state.fallback
 
     def _hide(self, number: int | None) -> None:
