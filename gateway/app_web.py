@@ -18,7 +18,7 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock
-from gateway.surfaces import health, http, upload
+from gateway.surfaces import health, http, retrieve, upload
 from gateway.surfaces.chat_socket import ChatSockets
 from gateway.surfaces.docs_page import DocsPage
 from gateway.surfaces.health import Health
@@ -44,7 +44,7 @@ SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
 READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills no memory
 UNSETTLED = ("unknown", "dead")
-ROUTES = (*upload.ROUTES, *health.ROUTES)  # described for /openapi.json
+ROUTES = (*upload.ROUTES, *health.ROUTES, *retrieve.ROUTES)  # described for /openapi.json
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 from aiohttp import web
 
 from gateway.errors import GatewayError, InvalidRequestError
@@ -9,7 +10,14 @@ from gateway.operations.retrieve import SURFACE, Retrieval
 from gateway.surfaces.doors import Doors
 from gateway.surfaces.http import json_response
 from gateway.surfaces.json_body import decoded
-from gateway.surfaces.retrieve_wire import answer_of, messages_of, request_of, targets_of
+from gateway.surfaces.retrieve_wire import (
+    RetrieveRequest,
+    answer_of,
+    messages_of,
+    request_of,
+    targets_of,
+)
+from gateway.surfaces.routes import AGENT_KEY, TOKEN, Route, path_parameter, query_parameter
 
 PATHS = ("/agents('{agent}')/retrieve", "/agents/{agent}/retrieve")
 VERSION = "2025-08-01-preview"
@@ -18,6 +26,32 @@ CLIENT_REQUEST = "x-ms-client-request-id"
 _OURS = re.compile(r"/agents(?:\(.*\)|/[^/]+)/retrieve")
 _REQUEST_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
+
+
+_FORM = "#/components/schemas/retrieve.{name}"
+_BODY, _NAMED = msgspec.json.schema_components([RetrieveRequest], ref_template=_FORM)
+_LISTS = ("response", "activity", "references")
+ROUTES = (  # described for /openapi.json; the other form of the address is OData's
+    Route(
+        "post",
+        PATHS[1],
+        "Search an agent's documents for what messages ask.",
+        "agents",
+        (*TOKEN, *AGENT_KEY),
+        parameters=(
+            path_parameter("agent", "Its id."),
+            query_parameter("api-version", {"type": "string", "enum": [VERSION]}, required=True),
+        ),
+        body=_BODY[0],
+        answer={
+            "type": "object",
+            "required": list(_LISTS),
+            "properties": {name: {"type": "array", "items": {"type": "object"}} for name in _LISTS},
+        },
+        statuses=(405, 415, 500),
+        schemas={f"retrieve.{name}": schema for name, schema in _NAMED.items()},
+    ),
+)
 
 
 class Retrieve:

@@ -1,7 +1,7 @@
 """The agentic retrieval of a search service on the wire: its request read, its answer written."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -48,7 +48,7 @@ class SourceParams(msgspec.Struct, frozen=True, rename="camel"):
     """How one collection is searched. What this program has no use for is passed over."""
 
     knowledge_source_name: str
-    kind: str
+    kind: Literal["searchIndex"]
     filter_add_on: str | None = None
     reranker_threshold: Annotated[float, msgspec.Meta(ge=0, le=HIGHEST)] | None = None
     max_docs_for_reranker: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -94,8 +94,6 @@ def targets_of(request: RetrieveRequest) -> tuple[Target, ...]:
 
 
 def _target(params: SourceParams, path: str) -> Target:
-    if params.kind != KIND:
-        raise InvalidRequestError("kind", reason=f"{path}.kind: {KIND!r}")
     return Target(
         params.knowledge_source_name,
         _filter(params.filter_add_on, path),
