@@ -18,7 +18,7 @@ from tests.simulators.shared import shared
 from tests.surfaces.serving import Person, World, serving
 
 VERSION = "?api-version=2025-08-01-preview"
-LEAVE, PRICE = "到職滿一年的特休有幾天？", "寄送運費怎麼計算？"
+LEAVE, PRICE = "到職滿一年的特休有幾天？", "可以用哪些方式付款？"
 PAY = "薪資核定多久一次？"
 THRESHOLD_ALL = 0.0
 
