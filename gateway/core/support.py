@@ -7,16 +7,21 @@ from gateway.core.matching import match_text, script
 from gateway.core.support_evidence import Clause, Evidence, clauses, squeezed
 from gateway.core.support_numbers import CODES, OTHER, Number, numbers
 from gateway.core.support_pairing import is_mispaired
+from gateway.core.support_parties import (
+    is_alike_passive,
+    is_done_by_other,
+    is_given_to_other,
+    swaps,
+)
 from gateway.core.support_polarity import (
     contradicts,
     contradicts_answer,
-    is_alike_passive,
+    denies_alike,
     is_answered,
-    is_done_by_other,
-    is_given_to_other,
     is_of_one_deed,
+    is_opposite,
+    names_deed,
     says_no,
-    swaps,
     waives,
 )
 from gateway.core.support_spelling import spelled_out
@@ -28,11 +33,12 @@ from gateway.core.support_words import content, coverage, is_turned, overlap, wo
 MIN_SHARE, MIN_SHARE_LATIN = 0.3, 0.2
 NUMBERED = 0.5  # of that, where its numbers are the passage's and speak for it as well
 # in Han letters: a stretch that the passage does not hold at all
-MAX_INVENTED, MAX_INVENTED_LATIN = 5.5, 10.5
+MAX_INVENTED, MAX_INVENTED_LATIN = 5.5, 9.5
+INVENTED_NUMBERED = 1.5  # times that, likewise
 MIN_WEIGHT = 4.0  # in Han letters: with less, there are too few words to tell
 MAX_COUNTED = 9  # things that a writer may have counted up
 SAME_DENIED = 0.5  # how much of a clause with a no in it the claim must speak of
-ALL_DENIED, MIN_DENIED = 1.0, 4  # and of a claim of so many letters or words that denies
+ALL_DENIED = 0.99  # how much of a claim a clause must hold that says more
 TIED = 0.2  # so little less alike, and a clause may be the one meant as well
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’.])(?<!\d )[B-HJ-Z](?![A-Za-z'’.])")  # hall C, B 棟
@@ -85,10 +91,10 @@ def is_about_anything(claim: str) -> bool:
 
 def _fault_of_words(claim: str, folded: str, evidence: Evidence) -> Fault | None:
     found = coverage(words(folded), evidence.words)
-    is_latin = evidence.script == "en"
-    if found.weight >= MIN_WEIGHT and found.share < _least(folded, is_latin=is_latin):
+    least, most = _limits(folded, is_latin=evidence.script == "en")
+    if found.weight >= MIN_WEIGHT and found.share < least:
         return Fault.OTHER_WORDS
-    if found.invented >= (MAX_INVENTED_LATIN if is_latin else MAX_INVENTED):
+    if found.invented >= most:
         return Fault.INVENTED
     names = {name.lower() for name in _NAME.findall(claim)} - _CALENDAR
     if any(letter not in evidence.letters for letter in _LETTER.findall(claim)):
@@ -99,40 +105,58 @@ def _fault_of_words(claim: str, folded: str, evidence: Evidence) -> Fault | None
     return None
 
 
-def _least(folded: str, *, is_latin: bool) -> float:
-    """What share a passage must hold: its numbers, where it has them, speak for it as well."""
+def _limits(folded: str, *, is_latin: bool) -> tuple[float, float]:
+    """What share a passage must hold, and how long a stretch it may lack: its numbers, where
+    the claim has them, speak for it as well.
+    """
     least = MIN_SHARE_LATIN if is_latin else MIN_SHARE
-    has_numbers = any(number.dimension and not number.is_rate for number in numbers(folded))
-    return NUMBERED * least if has_numbers else least
+    most = MAX_INVENTED_LATIN if is_latin else MAX_INVENTED
+    if any(number.dimension and not number.is_rate for number in numbers(folded)):
+        return least * NUMBERED, most * INVENTED_NUMBERED
+    return least, most
 
 
 def _fault_of_clauses(folded: str, evidence: Evidence) -> Fault | None:
     if is_of_other_row(folded, evidence.rows) and not says_no(folded):
         return Fault.PAIRING
     for clause in clauses(folded):
-        alike = [each for each in evidence.nearest(clause.words, TIED) if _is_same(clause, each)]
-        if alike and all(_contradicts(clause, each) for each in alike):
+        if _is_denied(clause, evidence):
             return Fault.NEGATION
         nearest = [each for each in evidence.nearest(clause.words) if not each.is_question]
         if nearest and all(_swaps(clause, each) for each in nearest):
             return Fault.PARTY
-        if is_done_by_other(clause.text, evidence.texts):
-            return Fault.PARTY
+    if any(is_done_by_other(clause.text, evidence.texts) for clause in clauses(folded)):
+        return Fault.PARTY
     return Fault.PAIRING if is_mispaired(folded, evidence) else None
+
+
+def _is_denied(claim: Clause, evidence: Evidence) -> bool:
+    """All that speaks of the same says the reverse, and nothing denies what the claim denies."""
+    nearest = [each for each in evidence.nearest(claim.words) if not each.is_question]
+    if nearest and all(is_opposite(claim.text, each.text) for each in nearest):
+        return True
+    near = evidence.nearest(claim.words, TIED)
+    alike = [each for each in near if _is_same(claim, each)]
+    if not alike or any(denies_alike(claim.whole, each.whole) for each in near):
+        return False
+    return all(_contradicts(claim, each) for each in alike)
 
 
 def _is_same(claim: Clause, clause: Clause) -> bool:
     """Both speak of the same: what is denied must be what is claimed.
 
-    A question does where its answer is told; a claim with a no in it also where the clause
-    says more.
+    A question does where its answer is told; a clause that says more than the claim does where
+    the deed that is denied is named.
     """
     if clause.is_question and not is_answered(clause.answer):
         return False
+    if contradicts(claim.whole, clause.whole) and not is_of_one_deed(claim.whole, clause.whole):
+        return False
     if overlap(clause.words, claim.words) >= SAME_DENIED:
         return True
-    is_enough = len(content(claim.words)) >= MIN_DENIED
-    return is_enough and says_no(claim.text) and overlap(claim.words, clause.words) >= ALL_DENIED
+    found = coverage(claim.words, clause.words)
+    is_all = found.weight >= MIN_WEIGHT and found.share >= ALL_DENIED
+    return is_all and names_deed(claim.whole, clause.whole)
 
 
 def _contradicts(claim: Clause, clause: Clause) -> bool:
@@ -140,9 +164,7 @@ def _contradicts(claim: Clause, clause: Clause) -> bool:
         return False
     if clause.is_question:
         return contradicts_answer(claim.whole, clause.answer)
-    if contradicts(claim.whole, clause.whole):
-        return is_of_one_deed(claim.whole, clause.whole)
-    return waives(claim.text, clause.text)
+    return contradicts(claim.whole, clause.whole) or waives(claim.text, clause.text)
 
 
 def _swaps(claim: Clause, clause: Clause) -> bool:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.core.matching import match_text, script
 from gateway.core.passages import Passage
-from gateway.core.support_numbers import numbers
+from gateway.core.support_numbers import Number, numbers
 from gateway.core.support_spelling import implied
 from gateway.core.support_tables import rows
 from gateway.core.support_words import Words, content, overlap, widened, words
@@ -34,6 +34,7 @@ class Clause:
     is_question: bool = False
     answer: str = ""  # how the answer to it begins
     whole: str = ""
+    numbers: tuple[Number, ...] = ()
 
 
 def squeezed(folded: str) -> str:
@@ -86,15 +87,15 @@ def clauses(folded: str, heading: str = "") -> Iterator[Clause]:
         if not part.strip():
             continue
         if _CELL in part:
-            yield Clause(part, words(f"{heading} \n {part}"), is_row=True)
+            cells = words(f"{heading} \n {part}")
+            yield Clause(part, cells, is_row=True, numbers=tuple(numbers(part)))
         elif _is_question(part, ends[at] if at < len(ends) else ""):
             answer = "".join(parts[at + 1 : at + 3])
-            yield Clause(part, words(part), is_question=True, answer=answer, whole=part)
+            yield replace(_read(part), is_question=True, answer=answer)
         else:
             pieces = _parts(part)
             for piece in pieces:
-                whole = piece if len(pieces) > 1 else lists[at]
-                yield Clause(piece, words(piece), whole=whole)
+                yield _read(piece, "" if len(pieces) > 1 else lists[at])
 
 
 def _lists(parts: list[str], ends: list[str], *, has_kana: bool) -> list[str]:
@@ -126,5 +127,5 @@ def _parts(clause: str) -> list[str]:
     return parts
 
 
-def _read(folded: str) -> Clause:
-    return Clause(folded, words(folded), whole=folded)
+def _read(folded: str, whole: str = "") -> Clause:
+    return Clause(folded, words(folded), whole=whole or folded, numbers=tuple(numbers(folded)))

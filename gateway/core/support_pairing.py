@@ -29,7 +29,7 @@ def is_mispaired(folded: str, evidence: Evidence) -> bool:
 
 def _is_mispaired(clause: Clause, told: list[Number], evidence: Evidence) -> bool:
     """By what stands beside the number in this clause."""
-    own = [number for number in numbers(clause.text) if not number.is_rate]
+    own = [number for number in clause.numbers if not number.is_rate]
     return (
         _has_other_label(clause, evidence)
         or _has_other_rate(clause, evidence)
@@ -39,13 +39,13 @@ def _is_mispaired(clause: Clause, told: list[Number], evidence: Evidence) -> boo
 
 def _has_other_label(clause: Clause, evidence: Evidence) -> bool:
     """`国内2,500円、海外6,000円`: the claim says 海外 and 2,500円."""
-    own = [number for number in numbers(clause.text) if number.dimension and not number.is_rate]
+    own = [number for number in clause.numbers if number.dimension and not number.is_rate]
     if len(own) != 1:
         return False
     given: set[str] = set()
     others: set[str] = set()
     for each in evidence.clauses:
-        for known in numbers(each.text):
+        for known in each.numbers:
             label = _LABEL.search(each.text[: known.at])
             if label and own[0].is_comparable(known) and not numbers(label[1]):
                 (given if own[0].agrees(known) else others).add(label[1])
@@ -58,14 +58,14 @@ def _has_other_label(clause: Clause, evidence: Evidence) -> bool:
 
 def _has_other_rate(clause: Clause, evidence: Evidence) -> bool:
     """An amount for each day where the passage gives it for each hour."""
-    found = numbers(clause.text)
+    found = clause.numbers
     rates = [number for number in found if number.is_rate]
     amounts = [number for number in found if number.dimension and not number.is_rate]
     if not rates or not amounts:
         return False
     beside = [
         [known for known in row if known.is_rate]
-        for row in map(numbers, (each.text for each in evidence.clauses))
+        for row in (each.numbers for each in evidence.clauses)
         if any(amounts[0].agrees(known) for known in row)
     ]
     return bool(beside) and all(
@@ -74,13 +74,13 @@ def _has_other_rate(clause: Clause, evidence: Evidence) -> bool:
 
 
 def _are_together(a: Number, b: Number, evidence: Evidence) -> bool:
-    rows = [numbers(each.text) for each in evidence.sentences]
+    rows = [each.numbers for each in evidence.sentences]
     return any(all(any(n.agrees(known) for known in row) for n in (a, b)) for row in rows)
 
 
 def _is_of_other_clause(clause: Clause, told: list[Number], evidence: Evidence) -> bool:
     """The clause that it speaks of gives another number, and its own stands elsewhere."""
-    own = [number for number in numbers(clause.text) if not number.is_rate]
+    own = [number for number in clause.numbers if not number.is_rate]
     if len(own) != 1:
         return False
     given, others = _alike(clause.words, own[0], told, evidence.clauses)
@@ -105,7 +105,7 @@ def _alike(
     """How alike the clause that gives the number is, and how alike one that gives another."""
     given = others = 0.0
     for each in clauses_of:
-        for known in numbers(each.text):
+        for known in each.numbers:
             if known.is_rate or not number.is_comparable(known):
                 continue
             if number.agrees(known):
@@ -117,7 +117,7 @@ def _alike(
 
 def _are_apart(a: Number, b: Number, told: list[Number], evidence: Evidence) -> bool:
     """Where the passage speaks of `a`, it gives another number of b's kind, and not `b`."""
-    beside = [numbers(each.text) for each in evidence.sentences]
+    beside = [each.numbers for each in evidence.sentences]
     beside = [row for row in beside if any(a.agrees(known) for known in row)]
     if not beside or b.dimension in {"", OTHER} or a.dimension == b.dimension:
         return False
