@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.core.chat import ChatMessage, Speaker
+from gateway.core.folding import storable
 from gateway.core.followups import Resolved, Said, Wording, content, resolve, said
 from gateway.core.followups_gate import is_thanks, normal
 from gateway.core.prompt import is_searchable
@@ -98,7 +99,7 @@ def planned(answer: str) -> tuple[SubQuery, ...] | None:
     for each in listed:
         if not isinstance(each, str) or len(each) > QUERY_CHARS or not is_searchable(each):
             return None
-        texts.append(" ".join(each.split()))
+        texts.append(storable(" ".join(each.split())))
     return tuple(SubQuery(text, (Wording(text),)) for text in dict.fromkeys(texts))
 
 

@@ -119,5 +119,11 @@ def test_a_planner_is_shown_the_newest_words_as_material() -> None:
     assert "secret rules" not in shown.text
 
 
+def test_half_a_character_in_a_plan_becomes_one_that_can_be_written() -> None:
+    (found,) = planned('{"queries": ["leave \\ud800 days"]}') or ()
+    assert "\ud800" not in found.text
+    assert found.text.encode()
+
+
 def test_tokens_are_counted_by_script() -> None:
     assert [tokens(text) for text in ("", "abcd", "abcde", "特休", "特休ab")] == [0, 1, 2, 2, 3]
