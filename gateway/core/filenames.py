@@ -10,7 +10,7 @@ TITLE_CHARS = 200
 # what a folder's files are told by (A7); what a file really is, its content says
 READABLE = (
     ".pdf", ".docx", ".xlsx", ".xls", ".pptx", ".csv", ".tsv", ".txt", ".md", ".markdown",
-    ".html", ".htm", ".xhtml",
+    ".html", ".htm", ".xhtml", ".rtf", ".docm", ".dotx", ".xlsm", ".pptm", ".ppsx", ".smi",
 )  # fmt: skip
 UNNAMED = "document"
 _SEPARATORS = re.compile(r"[/\\]")

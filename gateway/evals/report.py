@@ -149,7 +149,7 @@ def _mode(figures: Figures) -> dict[str, Any]:
             "p95": _rounded(figures.latency_p95_ms, 2),
         },
         "refusal_curve": [_point(point) for point in figures.refusal_curve],
-        f"refusal_at_{round(KEEP * 100)}_kept": _point(figures.strictest),
+        "refusal_at_95_kept": _point(figures.strictest),
     }
 
 
