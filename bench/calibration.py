@@ -3,8 +3,9 @@
 SETS has one folder a set, each with docs/ and questions.jsonl as `knowledge eval` takes them, those
 across languages with names that begin with xling; MODELS_DIR is where the model is installed. Every
 set is asked as a whole and in parts of about 30 and 4 passages, so that small libraries are judged
-as well, and a third of the next set's questions of it as ones that it cannot answer, for the rule
-across languages. OUT gets both calibrations with new rules; centring and order stay as shipped.
+as well, and a third of the next set's questions of it as ones that it cannot answer, for the rules
+without shared words: across languages and, learning from the same answers, within one language.
+OUT gets both calibrations with new rules; centring and order stay as shipped.
 """
 
 import asyncio
@@ -35,11 +36,13 @@ FOREIGN_STEP = 3
 PARTS = 20  # small libraries a set and size: each is opened anew
 WORDS = ("coverage", "sentence_coverage", "verbatim")
 MEANING = ("cosine", "cosine_gap")
+ACROSS = ("cross_language", "wordless")
 CROSS = "xling"  # of these sets only hits in another language can be right
 FEATURES = {
     "same_language": (*WORDS, *MEANING, "margin"),
     "cross_language": MEANING,
     "vector_only": MEANING,
+    "wordless": ("cosine_rise",),
 }
 KEYWORD_FEATURES = {"same_language": WORDS}
 
@@ -63,6 +66,17 @@ def asked_of(group: Sequence[Path], questions: Sequence[Question]) -> list[Quest
     return [*here, *[q for q in questions if not q.is_answerable][::5]]
 
 
+def small_libraries(
+    folder: Path, questions: Sequence[Question], size: int
+) -> Iterator[tuple[list[Path], list[Question]]]:
+    """Parts of a set with their questions; across languages few of its documents answer any."""
+    is_sparse = folder.name.startswith(CROSS)
+    for group in parts(folder / "docs", size):
+        asked = asked_of(group, questions)
+        if not is_sparse or any(question.is_answerable for question in asked):
+            yield group, asked
+
+
 async def examples(
     folder: Path, other: Path, models_dir: Path, known: Sequence[Calibration]
 ) -> list[Examples]:
@@ -71,33 +85,37 @@ async def examples(
     library = evaluation_library(MODEL, models_dir)
     found = [await examples_of(folder / "docs", questions, library, known)]
     for size in SMALL:
-        for group in islice(parts(folder / "docs", size), PARTS):
+        for group, asked in islice(small_libraries(folder, questions, size), PARTS):
             with tempfile.TemporaryDirectory() as part:
                 for path in group:
                     shutil.copy(path, part)
-                asked = asked_of(group, questions)
                 found.append(await examples_of(Path(part), asked, library, known))
     foreign = [
         msgspec.structs.replace(question, answerable=False)
         for question in read_questions(other / "questions.jsonl")[::FOREIGN_STEP]
     ]
     asked_there = await examples_of(folder / "docs", foreign, library, known)
-    across = {MODEL: {"cross_language": asked_there[MODEL]["cross_language"]}}
+    across = {MODEL: {name: asked_there[MODEL][name] for name in ACROSS}}
     if folder.name.startswith(CROSS):
         found = [{MODEL: {"cross_language": each[MODEL]["cross_language"]}} for each in found]
     return [*found, across]
 
 
 def rules(gathered: Sequence[Sequence[Examples]], model: str) -> dict[str, Logistic]:
-    """Each rule fitted; the two that decide a hybrid search share one cut, pooled."""
+    """Each rule fitted; those that decide a hybrid search share one cut, pooled."""
     fitted: dict[str, Logistic] = {}
     whole: dict[str, list[Example]] = {}
+    across: list[Example] = []
     for name, columns in (KEYWORD_FEATURES if model == KEYWORD else FEATURES).items():
         of_rule = [[each.get(model, {}).get(name, []) for each in found] for found in gathered]
         whole[name] = [example for first, *_ in of_rule for example in first]
         small = [example for _, *rest in of_rule for part in rest for example in part]
         weighted = [*(replace(example, count=WHOLE) for example in whole[name]), *small]
-        fitted[name] = fit(_levelled(weighted) if name == "cross_language" else weighted, columns)
+        if name == "wordless":  # across languages no words are shared either
+            weighted += across
+        if name == "cross_language":
+            across = weighted
+        fitted[name] = fit(_levelled(weighted) if name in ACROSS else weighted, columns)
     pooled = [name for name in fitted if name != "vector_only"]
     cut = {
         name: round(_cut(fitted, whole, pooled if name in pooled else [name]), 4) for name in fitted
@@ -150,7 +168,13 @@ async def gather(folders: Sequence[Path], models_dir: Path) -> list[Calibration]
         same = fitted["same_language"]
         cross, alone = fitted.get("cross_language", same), fitted.get("vector_only", same)
         new.append(
-            replace(calibration, same_language=same, cross_language=cross, vector_only=alone)
+            replace(
+                calibration,
+                same_language=same,
+                cross_language=cross,
+                vector_only=alone,
+                wordless=fitted.get("wordless"),
+            )
         )
     return new
 

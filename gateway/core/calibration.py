@@ -45,6 +45,7 @@ class Calibration:
     question_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     passage_means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     order: Mapping[str, Order] = field(default_factory=dict)  # by the question's script
+    wordless: Logistic | None = None  # one language, but no words shared; None: as same_language
     cross_bonus: float = 0.0  # of a passage in another script: it can share no words
 
     def order_for(self, script: str) -> Order | None:

@@ -10,7 +10,7 @@ LEAST_ANSWERABLE = 20
 LEAST_UNANSWERABLE = 10
 ENOUGH_ANSWERABLE = 100  # for weights: fewer fit the questions instead of the library
 ENOUGH_UNANSWERABLE = 40
-RULES = ("same_language", "cross_language", "vector_only")
+RULES = ("same_language", "cross_language", "vector_only", "wordless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,14 @@ def recalibrated(
     for each in moved:  # keyword search has one rule under all names: they move together
         old = getattr(calibration, each.name)
         rules |= {name: each.rule for name in RULES if getattr(calibration, name) == old}
-    same, cross, vector = (rules[name] for name in RULES)
-    new = replace(calibration, same_language=same, cross_language=cross, vector_only=vector)
+    same, cross, vector, wordless = (rules[name] for name in RULES)
+    new = replace(
+        calibration,
+        same_language=same,
+        cross_language=cross,
+        vector_only=vector,
+        wordless=wordless,
+    )
     return new, moved
 
 

@@ -21,6 +21,8 @@ GAP_OVER = 50  # the best cosine is compared with the median of so many
 COMMON_WEIGHT = 0.5  # of a term that is in every other question; rare ones have 5 to 8
 LEAST_WEIGHT = 6.0  # of a whole question: one made of common terms is never covered
 USUAL_COSINE = 0.25  # centred, of the places that a library of fewer passages leaves empty
+CHANCE_COSINE = 0.09  # what the nearest of ten times as many passages is nearer by chance
+WORDLESS = 0.08  # coverage below which the question's words say nothing of its passages
 COMPARED_CHARS = 400  # of a question, for its longest verbatim run
 
 NOTHING_FOUND = Relevance(is_relevant=False, probability=0.0)
@@ -53,8 +55,9 @@ def features(evidence: Evidence) -> dict[str, float]:
     `coverage`: the share of the question's terms, rare ones counting more, that one passage
     holds; `sentence_coverage`: that two neighbouring sentences hold; `verbatim`: the longest run
     of the question that stands in a passage; `cosine` of the nearest passage or piece;
-    `cosine_gap`: how far it stands out from the usual one; `margin`: how far the best passage
-    stands out from the second.
+    `cosine_gap`: how far it stands out from the usual one; `cosine_rise`: above what chance
+    brings in a library of this size; `margin`: how far the best passage stands out from the
+    second.
     """
     weights = term_weights(evidence.having, evidence.passages)
     folded = [match_text(text) for text in evidence.texts]
@@ -68,7 +71,12 @@ def features(evidence: Evidence) -> dict[str, float]:
     if evidence.vector:
         cosines = [cosine for _, cosine in evidence.vector[:GAP_OVER]]
         usual = median([*cosines, *[USUAL_COSINE] * (GAP_OVER - len(cosines))])
-        found |= {"cosine": cosines[0], "cosine_gap": cosines[0] - usual}
+        chance = CHANCE_COSINE * math.log10(max(1, evidence.passages))
+        found |= {
+            "cosine": cosines[0],
+            "cosine_gap": cosines[0] - usual,
+            "cosine_rise": cosines[0] - chance,
+        }
     return found
 
 

@@ -73,13 +73,17 @@ class Lists:
             vector=self.nearest.ranked,
             margin=hits[0].score - _next_score(hits),
         )
-        return relevance.decide(relevance.features(evidence), self._rule(hits[0], self.calibration))
+        values = relevance.features(evidence)
+        return relevance.decide(values, self._rule(hits[0], values["coverage"], self.calibration))
 
-    def _rule(self, best: Hit, calibration: Calibration) -> Logistic:
+    def _rule(self, best: Hit, covered: float, calibration: Calibration) -> Logistic:
         if not self.lexical.passages_total:  # the words were not looked up
             return calibration.vector_only
-        is_same = script(self.question) == script(best.passage.text)
-        return calibration.same_language if is_same else calibration.cross_language
+        if script(self.question) != script(best.passage.text):
+            return calibration.cross_language
+        if covered < relevance.WORDLESS and calibration.wordless is not None:
+            return calibration.wordless
+        return calibration.same_language
 
 
 def _next_score(hits: Sequence[Hit]) -> float:

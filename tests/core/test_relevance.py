@@ -59,6 +59,7 @@ def test_features_of_a_good_hit() -> None:
         "verbatim": pytest.approx(4 / 8),
         "cosine": 0.8,
         "cosine_gap": pytest.approx(0.6),
+        "cosine_rise": pytest.approx(0.8 - 2 * 0.09),  # of 100 passages
         "margin": 0.25,
     }
 
@@ -76,6 +77,8 @@ def test_features_of_a_good_hit() -> None:
         ({"having": {}}, "coverage", 0.0),
         ({"vector": [(1, 0.8)]}, "cosine_gap", 0.8 - 0.25),  # a library of one passage
         ({"vector": [(n, 0.3) for n in range(1, 60)]}, "cosine_gap", 0.0),
+        ({"passages": 1}, "cosine_rise", 0.8),
+        ({"passages": 10_000}, "cosine_rise", 0.8 - 4 * 0.09),
     ],
 )
 def test_a_feature(changes: dict[str, Any], name: str, expected: float) -> None:

@@ -239,6 +239,18 @@ async def test_another_language_has_its_own_cut(world: World) -> None:
     assert not result.relevance.is_relevant  # NEVER is the rule across languages
 
 
+async def test_without_shared_words_meaning_alone_decides(world: World) -> None:
+    by_meaning = Logistic(bias=-1.0, weights={"cosine_rise": 0.0}, cut=0.2)
+    world.calibrations[FakeEncoder.KEY] = replace(LETTERS, wordless=by_meaning)
+    world.library.remove(3)  # the one in another language
+    apart = await world.search.search("何時可以放鬆", world.faq, 1, entry=world.entry)
+    assert apart.relevance.features["coverage"] == 0
+    assert apart.relevance.rule == by_meaning
+    assert apart.relevance.is_relevant
+    shared = await world.search.search("特別休假有七日", world.faq, 1, entry=world.entry)
+    assert shared.relevance.rule == BY_WORDS
+
+
 @pytest.mark.parametrize(
     ("mode", "lexical", "vector"),
     [

@@ -34,7 +34,8 @@ def test_every_build_of_a_model_has_its_figures(name: str) -> None:
 def test_more_evidence_never_makes_a_passage_less_relevant(key: str) -> None:
     found = find_calibration(key)
     assert found is not None
-    for rule in (found.same_language, found.cross_language, found.vector_only):
+    rules = found.same_language, found.cross_language, found.vector_only, found.wordless
+    for rule in filter(None, rules):
         assert all(weight > 0 for weight in rule.weights.values())
         assert not decide({}, rule).is_relevant
         assert decide(dict.fromkeys(rule.weights, 1.0), rule).is_relevant
