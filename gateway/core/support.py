@@ -119,13 +119,14 @@ def _limits(folded: str, *, is_latin: bool) -> tuple[float, float]:
 def _fault_of_clauses(folded: str, evidence: Evidence) -> Fault | None:
     if is_of_other_row(folded, evidence.rows) and not says_no(folded):
         return Fault.PAIRING
-    for clause in clauses(folded):
+    claims = tuple(clauses(folded))
+    for clause in claims:
         if _is_denied(clause, evidence):
             return Fault.NEGATION
         nearest = [each for each in evidence.nearest(clause.words) if not each.is_question]
         if nearest and all(_swaps(clause, each) for each in nearest):
             return Fault.PARTY
-    if any(is_done_by_other(clause.text, evidence.texts) for clause in clauses(folded)):
+    if any(is_done_by_other(clause.text, evidence.texts) for clause in claims):
         return Fault.PARTY
     return Fault.PAIRING if is_mispaired(folded, evidence) else None
 

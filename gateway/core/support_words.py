@@ -109,8 +109,9 @@ def words(folded: str) -> Words:
 
 
 def _units(folded: str) -> Iterator[Unit]:
-    han = {match.start(): match[0] for match in _TOKENS.finditer(folded) if match["han"]}
-    for match in _TOKENS.finditer(folded):
+    found = list(_TOKENS.finditer(folded))
+    han = {match.start(): match[0] for match in found if match["han"]}
+    for match in found:
         if match["han"]:
             yield Unit(match[0], han.get(match.start() - 1, ""), han.get(match.end(), ""))
         elif match["kana"]:

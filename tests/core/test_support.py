@@ -17,7 +17,15 @@ from gateway.core.passages import Locator, Passage
 from gateway.core.support_numbers import numbers
 
 SET = Path(__file__).parents[1] / "evals" / "support"
-CAUGHT, DROPPED = 0.85, 0.05  # at least so many wrong marks gone, at most so many right ones
+# at least so many wrong marks gone, at most so many right ones; the rules were not made with
+# those of "blind2" in view, and those of "later" were mended for in part
+LIMITS = {
+    "tune": (0.85, 0.05),
+    "kept": (0.85, 0.05),
+    "blind": (0.85, 0.05),
+    "later": (0.75, 0.05),
+    "blind2": (0.75, 0.08),
+}
 
 LEAVE = "員工到職滿一年，給予特別休假七日。特別休假由員工排定。"
 SICK = "病假一年內合計不得超過三十日，期間工資折半發給。"
@@ -41,7 +49,7 @@ def checked(draft: str) -> Checked:
     return check(rewrite(draft, PRESENTED), PRESENTED)
 
 
-@pytest.mark.parametrize("half", ["tune", "kept", "blind"])
+@pytest.mark.parametrize("half", LIMITS)
 def test_wrong_marks_are_caught_and_right_ones_stay_in_three_languages(half: str) -> None:
     stored = {row["id"]: row for row in rows("passages.jsonl")}
     outcomes: dict[bool, list[bool]] = {True: [], False: []}
@@ -55,8 +63,9 @@ def test_wrong_marks_are_caught_and_right_ones_stay_in_three_languages(half: str
         done = check(rewrite(f"{row['sentence']} [1]。", presented), presented)
         outcomes[row["is_right"]].append(1 in done.cited)
     wrong, right = outcomes[False], outcomes[True]
-    assert wrong.count(False) >= CAUGHT * len(wrong)
-    assert right.count(False) <= DROPPED * len(right)
+    caught, dropped = LIMITS[half]
+    assert wrong.count(False) >= caught * len(wrong)
+    assert right.count(False) <= dropped * len(right)
 
 
 RULES = {
@@ -159,6 +168,35 @@ def test_another_amount_or_unit_is_not_the_same(one: str) -> None:
     assert not first.agrees(second)
 
 
+KEPT, TAKEN = True, False
+FAQ = "問：可以共用帳號嗎？答：不可以，每人限用一組。問：由誰負責保管？答：由申請人保管密碼。"
+LAB = "化學藥品用畢應歸還藥櫃，室內禁止使用電爐、電扇等電器。獎金由經理分配，並送人資部備查。"
+CARS = "車輛 | 定員 | 保管場所\nプリウス | 5名 | 本社地下\nハイエース | 10名 | 東倉庫"
+PETS = "Pets are allowed only with the landlord's consent. People in boots will be turned away."
+EVIDENCE = (
+    (FAQ, "帳號可以共用", TAKEN),
+    (FAQ, "帳號不能共用，每人只有一組", KEPT),
+    (FAQ, "密碼要由申請人自行保管", KEPT),
+    (LAB, "室內不可以用電扇這類電器", KEPT),
+    (LAB, "化學藥品用畢不應歸還藥櫃", TAKEN),
+    (LAB, "獎金由人資部分配", TAKEN),
+    (CARS, "プリウスの保管場所は東倉庫です", TAKEN),
+    (CARS, "ハイエースの保管場所は東倉庫です", KEPT),
+    (CARS, "車は2台あり、ハイエースは10人乗りです", KEPT),
+    (PETS, "Pets are allowed without the landlord's consent", TAKEN),
+    (PETS, "You won't be let in with boots on", KEPT),
+)
+
+
+@pytest.mark.parametrize(("said", "claim", "is_kept"), EVIDENCE)
+def test_a_mark_goes_only_where_the_passage_shows_a_fault(
+    said: str, claim: str, is_kept: bool
+) -> None:
+    presented = {1: Passage(1, "c", "s", "r", 1, "t.md", said, Locator())}
+    done = check(rewrite(f"{claim} [1]。", presented), presented)
+    assert (1 in done.cited) is is_kept
+
+
 @given(st.text(st.sampled_from("特休七日不得[1]2、。\n|-`員工 a.公司三十%"), max_size=80))
 @settings(max_examples=150)
 def test_a_check_only_takes_marks_away_or_moves_them(draft: str) -> None:
@@ -169,6 +207,13 @@ def test_a_check_only_takes_marks_away_or_moves_them(draft: str) -> None:
     assert set(again.cited) <= set(done.cited)
     if not done.withdrawn and not done.moved:
         assert done.cited.keys() == before.cited.keys()
+
+
+@given(st.text(st.sampled_from("0139一千五半百分之月末日年/:,.-% 萬B地下樓前amp個兩"), max_size=40))
+@settings(max_examples=150)
+def test_numbers_of_any_text_are_read_and_agree_with_themselves(text: str) -> None:
+    for number in numbers(match_text(text)):
+        assert number.agrees(number)
 
 
 def test_its_own_passages_quoted_keep_their_marks() -> None:
