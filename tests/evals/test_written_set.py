@@ -96,16 +96,18 @@ KEYWORD_FLOORS = [
     ("near_miss", "refused_share", 0.46),
 ]
 HYBRID_FLOORS = [
-    ("overall", "recall_at_1", 0.70),
-    ("overall", "recall_at_5", 0.80),
-    ("overall", "kept_share", 0.65),
+    ("overall", "recall_at_1", 0.79),
+    ("overall", "recall_at_5", 0.94),
+    ("overall", "kept_share", 0.75),
     ("factoid", "recall_at_1", 0.95),
     ("page", "recall_at_1", 0.95),
     ("slide", "recall_at_1", 0.94),
     ("sheet", "recall_at_5", 1.0),
     ("row", "recall_at_1", 0.9),
-    ("cross_language", "recall_at_5", 0.87),
-    ("paraphrase", "recall_at_10", 0.64),
+    ("cross_language", "recall_at_5", 1.0),
+    ("paraphrase", "recall_at_1", 0.44),
+    ("paraphrase", "recall_at_5", 0.82),
+    ("paraphrase", "kept_share", 0.44),
     ("unanswerable", "refused_share", 0.88),
     ("near_miss", "refused_share", 0.57),
 ]
