@@ -48,7 +48,7 @@ class Shell {
     const agents = await rpc("chat.agents").catch(() => []);
     this.chat.setAgents(agents);
     const conversations = await this.listConversations();
-    await this.talk(conversations[0]?.conversation_id ?? newName());
+    await this.open(conversations[0]?.conversation_id ?? newName());
   }
 
   draw() {
@@ -98,6 +98,11 @@ class Shell {
   async talk(conversationId) {
     this.side.classList.remove("open");
     this.view("chat");
+    await this.open(conversationId);
+  }
+
+  /** Without turning to it: at the start somebody may already be looking at something else. */
+  async open(conversationId) {
     this.conversationId = conversationId;
     this.markCurrent();
     await this.chat.open(conversationId);

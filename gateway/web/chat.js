@@ -16,7 +16,7 @@ export class Chat {
     this.log = el("div", { class: "log", role: "log", "aria-live": "polite" });
     this.note = el("p", { class: "note", role: "status", hidden: true });
     this.agent = el("select", { id: "agent", "aria-label": t("agent") });
-    this.input = el("textarea", { rows: 1, placeholder: t("ask"), "aria-label": t("ask_label"), maxLength: 100000 });
+    this.input = el("textarea", { rows: 1, placeholder: t("ask"), "aria-label": t("ask_label"), maxLength: 100000, disabled: true });
     this.button = el("button", { class: "send", type: "submit", "aria-label": t("send") }, icon(ICONS.send));
     this.form = el("form", { class: "ask" }, this.input, this.button);
     this.form.onsubmit = (event) => {
@@ -38,13 +38,12 @@ export class Chat {
     this.hasAgent = agents.length > 0;
     this.agent.hidden = agents.length < 2;
     this.names = new Map(agents.map((agent) => [agent.id, agent.display_name]));
-    this.input.disabled = !this.hasAgent;
   }
 
   async open(conversationId) {
     this.close();
     this.waiting = [];
-    this.isAskedEarly = false;
+    this.input.disabled = true; // a question asked before the history is here would be lost
     this.newest = null;
     this.update();
     this.conversationId = conversationId;
@@ -60,8 +59,8 @@ export class Chat {
       onBack: () => this.say(""),
       onSignedOut: this.onSignedOut,
     });
+    this.input.disabled = !this.hasAgent;
     this.input.focus();
-    if (this.isAskedEarly) this.ask();
   }
 
   close() {
@@ -99,11 +98,7 @@ export class Chat {
 
   ask() {
     const text = this.input.value.trim();
-    if (!text || this.waiting.length || !this.hasAgent) return;
-    if (!this.socket) {
-      this.isAskedEarly = true; // the history is still coming: asked as soon as it is here
-      return;
-    }
+    if (!text || this.waiting.length || this.input.disabled) return;
     this.log.querySelector(".welcome")?.remove();
     this.say("");
     this.question(text);

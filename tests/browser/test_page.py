@@ -86,7 +86,7 @@ async def test_ask_see_the_mark_open_the_passage(
         await expect(page.locator("#login")).to_be_visible()
 
 
-async def test_a_question_asked_before_the_history_is_here_is_not_lost(
+async def test_nothing_is_asked_before_the_history_is_here(
     browser: Browser, template: Path, home: Path
 ) -> None:
     async with serving(template, home) as world, page_of(world, browser) as page:
@@ -99,14 +99,38 @@ async def test_a_question_asked_before_the_history_is_here_is_not_lost(
             await route.continue_()
 
         await page.route("**/rpc", late)
-        await sign_in(page, world, "member")
-        await asked.wait()
-        await page.fill("textarea", ASK)
+        await page.fill("#login", "member")
+        await page.fill("#password", world.passwords["member"])
         await page.keyboard.press("Enter")
-        await expect(page.locator(".answer")).to_have_count(0)
+        await asked.wait()
+        await expect(page.locator("textarea")).to_be_disabled()
         is_here.set()
+        await ask(page, ASK)  # fills it as soon as it can be filled
         await expect(page.locator(".answer .body")).to_contain_text("滿一年者七日")
         await expect(page.locator(".question")).to_have_count(1)
+
+
+async def test_what_is_opened_meanwhile_stays_open(
+    browser: Browser, template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, page_of(world, browser) as page:
+        asked, is_here = asyncio.Event(), asyncio.Event()
+
+        async def late(route: Route) -> None:
+            if "chat.agents" in (route.request.post_data or ""):
+                asked.set()
+                await is_here.wait()
+            await route.continue_()
+
+        await page.route("**/rpc", late)
+        await page.fill("#login", "member")
+        await page.fill("#password", world.passwords["member"])
+        await page.keyboard.press("Enter")
+        await asked.wait()
+        await page.get_by_role("button", name="連結聊天帳號").click()
+        is_here.set()
+        await page.wait_for_function("document.querySelector('.side li, textarea') === null")
+        await expect(page.locator("#bound-links")).to_contain_text("還沒有")
 
 
 async def test_a_deleted_source_is_marked_and_cannot_be_opened(

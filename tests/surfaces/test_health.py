@@ -1,5 +1,6 @@
 """Whether we live, can work, and what we count: for operators, in figures without names."""
 
+import asyncio
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -52,7 +53,9 @@ async def test_a_turn_leaves_its_figures_and_nobodys_name(template: Path, home: 
             again = {"type": "user_message", "id": "特休有幾天？", "text": "特休有幾天？"}
             await socket.send_json({**again, "attachments": []})  # the same id: said before
             await answer(socket, "出差住宿費上限？")
-        text = await figures(world, person)
+        async with asyncio.timeout(20):  # the loop is sampled now and then
+            while not figure(text := await figures(world, person), "loop_lag_seconds_count"):
+                continue
     assert figure(text, "received_total", channel="webchat") == 2
     assert figure(text, "deduplicated_total", channel="webchat") == 1
     for stage in ("queued", "scope", "search", "model", "total"):
@@ -60,7 +63,6 @@ async def test_a_turn_leaves_its_figures_and_nobodys_name(template: Path, home: 
     frames = figure(text, "sent_total", channel="webchat", method=SendMethod.FRAME.value)
     assert (frames or 0) >= 1  # the last one may not be written down yet
     assert figure(text, "outbox_unsettled", kind="dead") == 0
-    assert (figure(text, "loop_lag_seconds_count") or 0) > 0
     assert figure(text, "loop_lag_p99_seconds") is not None
     assert "process_resident_memory_bytes" in text
     assert not any(word in text for word in ("member", "員工手冊", "xiaohe", "特休"))
