@@ -11,6 +11,7 @@ from gateway.extract.pdf_blocks import blocks
 from gateway.extract.pdf_edges import without_repeats
 from gateway.extract.pdf_errors import BROKEN, named
 from gateway.extract.pdf_fonts import mend
+from gateway.extract.pdf_images import open_pages
 from gateway.extract.pdf_outline import outline_of
 from gateway.extract.pdf_page import Page, read_page
 from gateway.extract.reading import Document, ReadOptions, bounded, refuse
@@ -69,14 +70,7 @@ def read_pdf(data: bytes, options: ReadOptions) -> Document:
 
 
 def _opened(data: bytes) -> Any:
-    try:
-        pdf = pymupdf.open(stream=data, filetype="pdf")
-        if pdf.needs_pass:
-            raise refuse("encrypted")
-        if not pdf.page_count:
-            raise refuse("extract_crashed", "no page")
-    except BROKEN as error:
-        raise named(error) from error
+    pdf = open_pages(data)
     if pdf.page_count > MAX_PAGES:
         raise refuse("document_limits", "too many pages")
     try:

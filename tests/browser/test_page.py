@@ -86,23 +86,29 @@ async def test_ask_see_the_mark_open_the_passage(
         await expect(page.locator("#login")).to_be_visible()
 
 
+async def entered_but_for(page: Page, world: World, call: str) -> asyncio.Event:
+    """Signed in, with the answer to one call held back until the event is set."""
+    asked, is_here = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        if call in (route.request.post_data or ""):
+            asked.set()
+            await is_here.wait()
+        await route.continue_()
+
+    await page.route("**/rpc", late)
+    await page.fill("#login", "member")
+    await page.fill("#password", world.passwords["member"])
+    await page.keyboard.press("Enter")
+    await asked.wait()
+    return is_here
+
+
 async def test_nothing_is_asked_before_the_history_is_here(
     browser: Browser, template: Path, home: Path
 ) -> None:
     async with serving(template, home) as world, page_of(world, browser) as page:
-        asked, is_here = asyncio.Event(), asyncio.Event()
-
-        async def late(route: Route) -> None:
-            if "chat.history" in (route.request.post_data or ""):
-                asked.set()
-                await is_here.wait()
-            await route.continue_()
-
-        await page.route("**/rpc", late)
-        await page.fill("#login", "member")
-        await page.fill("#password", world.passwords["member"])
-        await page.keyboard.press("Enter")
-        await asked.wait()
+        is_here = await entered_but_for(page, world, "chat.history")
         await expect(page.locator("textarea")).to_be_disabled()
         is_here.set()
         await ask(page, ASK)  # fills it as soon as it can be filled
@@ -114,19 +120,7 @@ async def test_what_is_opened_meanwhile_stays_open(
     browser: Browser, template: Path, home: Path
 ) -> None:
     async with serving(template, home) as world, page_of(world, browser) as page:
-        asked, is_here = asyncio.Event(), asyncio.Event()
-
-        async def late(route: Route) -> None:
-            if "chat.agents" in (route.request.post_data or ""):
-                asked.set()
-                await is_here.wait()
-            await route.continue_()
-
-        await page.route("**/rpc", late)
-        await page.fill("#login", "member")
-        await page.fill("#password", world.passwords["member"])
-        await page.keyboard.press("Enter")
-        await asked.wait()
+        is_here = await entered_but_for(page, world, "chat.agents")
         await page.get_by_role("button", name="連結聊天帳號").click()
         is_here.set()
         await page.wait_for_function("document.querySelector('.side li, textarea') === null")
