@@ -68,6 +68,21 @@ async def test_all_modes_over_the_demo_documents(tmp_path: Path) -> None:
     assert report.peak_rss_mb > 100  # the model's process is counted
 
 
+@pytest.mark.model
+async def test_what_a_reader_has_no_document_for_is_refused(tmp_path: Path) -> None:
+    """The member's view of the README: without the salary shelf its question has no answer."""
+    models = Path(os.environ.get("SHUTTEN_TEST_MODELS", ROOT / ".demo" / "models"))
+    install(E5_SMALL, models)
+    asked = ["資深專員的月薪級距是多少？", "執行長的電話是多少？"]
+    rows = [{"id": each, "question": each, "answerable": False} for each in asked]
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    folders = (DEMO / "handbook", DEMO / "products")
+    options = EvalOptions(folders, path, model=f"local:{E5_SMALL}", modes=("hybrid",))
+    report = await evaluate(options, evaluation_library(E5_SMALL, models), RealClock())
+    assert ranks(report) == {each: (None, True) for each in asked}
+
+
 @pytest.mark.shared
 @pytest.mark.slow
 @pytest.mark.timeout(300)
