@@ -80,7 +80,7 @@ async def test_what_a_reader_has_no_document_for_is_refused(tmp_path: Path) -> N
     folders = (DEMO / "handbook", DEMO / "products")
     options = EvalOptions(folders, path, model=f"local:{E5_SMALL}", modes=("hybrid",))
     report = await evaluate(options, evaluation_library(E5_SMALL, models), RealClock())
-    assert ranks(report) == {each: (None, True) for each in asked}
+    assert ranks(report) == dict.fromkeys(asked, (None, True))
 
 
 @pytest.mark.shared
