@@ -21,6 +21,7 @@ from gateway.interfaces.delivery import (
     Retractions,
 )
 from gateway.interfaces.documents import Blobs, Extractor, Job, Jobs, ProposalCards, Sources
+from gateway.interfaces.outlines import Outlines
 from gateway.interfaces.people import (
     AccountChanges,
     Accounts,
@@ -95,6 +96,7 @@ __all__ = [
     "Meter",
     "OnDelta",
     "Outbox",
+    "Outlines",
     "OwnCollections",
     "PassageIndex",
     "PassageVectors",
