@@ -22,6 +22,7 @@ from gateway.interfaces.delivery import (
 )
 from gateway.interfaces.documents import Blobs, Extractor, Job, Jobs, ProposalCards, Sources
 from gateway.interfaces.outlines import Outlines
+from gateway.interfaces.pages import PageImages
 from gateway.interfaces.people import (
     AccountChanges,
     Accounts,
@@ -98,6 +99,7 @@ __all__ = [
     "Outbox",
     "Outlines",
     "OwnCollections",
+    "PageImages",
     "PassageIndex",
     "PassageVectors",
     "Preview",
