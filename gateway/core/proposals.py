@@ -114,6 +114,15 @@ def may_propose_by_tool(audience: Audience) -> bool:
     return person.kind in SIGNED_IN and person.account is not None
 
 
+def may_follow(proposer: Proposer, agent_id: str | None, account_id: str | None) -> bool:
+    """Whose proposal it is: of this agent for this person, or for nobody; without an agent, of
+    this person through whichever agent.
+    """
+    if agent_id is None:
+        return account_id is not None and proposer.account_id == account_id
+    return (proposer.agent_id, proposer.account_id) == (agent_id, account_id)
+
+
 def may_decide(account: Account | None, collection_id: str, grants: Iterable[Grant]) -> bool:
     """An admin, or an editor or owner of this collection, by the grants as they are now."""
     if account is None:
