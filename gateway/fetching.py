@@ -1,26 +1,22 @@
 """Fetches what somebody else's address names, from the public internet and nowhere else."""
 
 import asyncio
-import socket
 import zlib
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
-    Awaitable,
-    Callable,
     Collection,
     Iterator,
-    Sequence,
 )
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from gateway.core.addresses import is_public
 from gateway.errors import UpstreamError
+from gateway.pinning import Resolve, pinned_connector, resolved
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
@@ -30,7 +26,6 @@ READ_BYTES = 64 * 1024
 PORTS = {"https": frozenset({443, 8443}), "http": frozenset({80, 8080})}
 HEADERS = {"User-Agent": "shutten", "Accept": "*/*", "Accept-Encoding": "identity"}
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]  # host, port -> addresses
 Server = tuple[str, int]  # address and port
 
 
@@ -57,7 +52,7 @@ class GuardedFetch:
         self._limits = limits
         self._schemes = ("https", "http") if has_plain_http else ("https",)
         self._allow = frozenset(allow)
-        self._resolve = resolve or _resolved
+        self._resolve = resolve or resolved
 
     @asynccontextmanager
     async def open(self, url: str) -> AsyncIterator["Opened"]:
@@ -76,19 +71,8 @@ class GuardedFetch:
                 response.close()
 
     def _connector(self) -> aiohttp.TCPConnector:
-        """The address is looked at once more where the socket is made, whatever led there."""
-
-        def checked(info: aiohttp.AddrInfoType) -> socket.socket:
-            host, port = info[4][0], info[4][1]
-            if not self._may_connect(str(host), int(port)):
-                raise OSError("not a public address")
-            return socket.socket(info[0], info[1], info[2])
-
-        return aiohttp.TCPConnector(
-            resolver=_CheckedResolver(self._resolve, self._may_connect),
-            use_dns_cache=False,
-            force_close=True,
-            socket_factory=checked,
+        return pinned_connector(
+            self._may_connect, self._resolve, lambda: _blocked("not a public address")
         )
 
     def _may_connect(self, address: str, port: int) -> bool:
@@ -141,38 +125,6 @@ class GuardedFetch:
             raise _blocked("not a URL") from error
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise _failed(type(error).__name__) from error
-
-
-class _CheckedResolver(AbstractResolver):
-    """Gives the addresses it has looked at, so that nothing is resolved a second time."""
-
-    def __init__(self, resolve: Resolve, may_connect: Callable[[str, int], bool]) -> None:
-        self._resolve = resolve
-        self._may_connect = may_connect
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """One address that is not public spoils the name: it may be next time's answer."""
-        found = await self._resolve(host, port)
-        if not found:
-            raise OSError(f"no address for {len(host)} characters of host")
-        if not all(self._may_connect(address, port) for address in found):
-            raise _blocked("not a public address")
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in found
-        ]
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 class Opened:
@@ -238,11 +190,6 @@ def _steps(inflate: "zlib._Decompress | None", raw: bytes) -> Iterator[bytes]:
         step = inflate.decompress(raw, READ_BYTES)
         raw, is_full = inflate.unconsumed_tail, len(step) == READ_BYTES
         yield step
-
-
-async def _resolved(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 def _blocked(reason: str) -> UpstreamError:

@@ -3,15 +3,14 @@
 import asyncio
 import email.utils
 import json
-import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from gateway.errors import ModelError
 from gateway.interfaces import Clock
+from gateway.pinning import Resolve, pinned_connector, resolved
 from models.cloud.settings import CloudSettings, may_connect
 
 TRIES = 4
@@ -22,14 +21,7 @@ TOTAL_TIMEOUT_S = 60.0
 MOST_ANSWER_BYTES = 64 * 2**20
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Pause = Callable[[float], Awaitable[None]]
-
-
-async def resolved(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host, from the system's resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 class Connection:
@@ -99,50 +91,11 @@ class Connection:
         return min(max(left_s, 0.0), MOST_PAUSE_S)
 
     def _connector(self) -> aiohttp.TCPConnector:
-        """The address is looked at once more where the socket is made, whatever led there."""
-
-        def checked(info: aiohttp.AddrInfoType) -> socket.socket:
-            if not may_connect(self._settings, str(info[4][0])):
-                raise OSError("not a public address")
-            return socket.socket(info[0], info[1], info[2])
-
-        return aiohttp.TCPConnector(
-            resolver=_Pinned(self._settings, self._resolve),
-            use_dns_cache=False,
-            force_close=True,
-            socket_factory=checked,
+        return pinned_connector(
+            lambda address, _port: may_connect(self._settings, address),
+            self._resolve,
+            lambda: failed("an address that is not public"),
         )
-
-
-class _Pinned(AbstractResolver):
-    """Gives the addresses it has looked at; one that is not allowed spoils the name."""
-
-    def __init__(self, settings: CloudSettings, resolve: Resolve) -> None:
-        self._settings = settings
-        self._resolve = resolve
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        found = await self._resolve(host, port)
-        if not found:
-            raise OSError("no address")
-        if not all(may_connect(self._settings, address) for address in found):
-            raise failed("an address that is not public")
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in found
-        ]
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 async def _json(response: aiohttp.ClientResponse) -> Any:

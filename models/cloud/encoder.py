@@ -11,7 +11,8 @@ from gateway.core.passages import NoVectors
 from gateway.core.redaction import RedactionError, Redactor, whole_of
 from gateway.errors import ModelError
 from gateway.interfaces import Clock, Encoder, Vector
-from models.cloud.connection import Connection, Pause, Resolve, failed, resolved
+from gateway.pinning import Resolve, resolved
+from models.cloud.connection import Connection, Pause, failed
 from models.cloud.settings import CloudSettings, problem_of
 from models.cloud.wire import Task, WireError, headers_of, request_of, vectors_of
 
