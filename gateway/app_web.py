@@ -84,7 +84,7 @@ def build_application(parts: WebParts) -> web.Application:
         Rest(registry, callers, parts.operations.doors, repeats),
         DocsPage(registry, ROUTES),
         McpDoor(parts.operations.doors, callers, parts.mcp),
-        Uploads(callers, _files(parts)),
+        Uploads(callers, _files(parts), repeats),
         Retrieve(parts.operations.doors, parts.operations.retrieval),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         _health(parts, callers),

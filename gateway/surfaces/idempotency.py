@@ -15,6 +15,7 @@ from gateway.operations.table import Caller
 HEADER = "Idempotency-Key"
 KEY_CHARS = 200
 VALID_FOR = timedelta(hours=24)
+UPLOAD = "knowledge.upload"  # files over HTTP: no operation, and yet it makes something
 # what makes something; not what tells a secret, which is kept nowhere, nor what quotes documents,
 # which somebody may not read any more when it is asked for again
 CREATING = frozenset(
@@ -25,8 +26,15 @@ CREATING = frozenset(
         "knowledge.collections.create",
         "knowledge.sources.add",
         "links.add",
+        UPLOAD,
     }
 )
+PARAMETER: Mapping[str, Any] = {  # of OpenAPI
+    "name": HEADER,
+    "in": "header",
+    "description": "Sent again with the same body within 24 hours: done once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": KEY_CHARS},
+}
 
 
 class Idempotency:

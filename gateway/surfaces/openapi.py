@@ -7,7 +7,7 @@ import msgspec
 
 from gateway.errors import TABLE
 from gateway.operations.table import Operation, Permission
-from gateway.surfaces.idempotency import CREATING, HEADER, KEY_CHARS
+from gateway.surfaces.idempotency import CREATING, PARAMETER
 from gateway.surfaces.json_body import GREATEST_INT
 from gateway.surfaces.routes import Route
 
@@ -115,14 +115,7 @@ def _operation(row: Operation, request: Any, reply: Any) -> dict[str, Any]:
         "security": [] if row.needs is Permission.ANYONE else [{"token": []}, {"key": []}],
     }
     if row.name in CREATING:
-        told["parameters"] = [
-            {
-                "name": HEADER,
-                "in": "header",
-                "description": "Sent again with the same body within 24 hours: done once.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": KEY_CHARS},
-            }
-        ]
+        told["parameters"] = [PARAMETER]
     return told
 
 

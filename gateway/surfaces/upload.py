@@ -1,23 +1,20 @@
 """Bytes in and out: uploads stream to the library, originals are downloaded, never shown."""
 
 import asyncio
-import errno
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+import msgspec
 from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from gateway.catalogue import error_text
 from gateway.core.access import Account, Collection, Role
 from gateway.core.audit import AccessAction, AccessEntry
-from gateway.core.filenames import title_of
-from gateway.errors import GatewayError, InvalidRequestError, NotFoundError, StoreError
+from gateway.errors import GatewayError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Audit, Blobs, Clock, Sources
 from gateway.knowledge.desk import Desk
 from gateway.knowledge.library import Library
@@ -25,12 +22,13 @@ from gateway.operations.library import NO_COLLECTION
 from gateway.operations.library_types import source_view
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
+from gateway.surfaces.idempotency import HEADER, PARAMETER, UPLOAD, Idempotency
 from gateway.surfaces.routes import Route, path_parameter
 from gateway.surfaces.session import HttpCallers
 from gateway.surfaces.upload_form import names_of, reader_of
+from gateway.surfaces.upload_parts import MOST_FILES, Given, parts_of, received
 
-MOST_FILES = 20
-CHUNK_BYTES = 2**18
+A = TypeVar("A")
 FIELD_BYTES = 200
 OVERHEAD_BYTES = 2**20  # boundaries and headers of a whole request
 # what aiohttp's reader raises at a body that is no form, or not a whole one
@@ -61,6 +59,7 @@ ROUTES = (
         "Add files to a collection; the answer tells of each.",
         "files",
         ("token",),
+        parameters=(PARAMETER,),
         body={
             "type": "object",
             "required": ["collection_id", "file"],
@@ -76,6 +75,7 @@ ROUTES = (
                 "files": {"type": "array", "items": _ANSWER},
             },
         },
+        statuses=(409,),
     ),
     Route(
         "get",
@@ -107,9 +107,10 @@ class Files:
 class Uploads:
     """`POST /api/knowledge/upload` and `GET /api/knowledge/sources/{id}/original`."""
 
-    def __init__(self, callers: HttpCallers, files: Files) -> None:
+    def __init__(self, callers: HttpCallers, files: Files, repeats: Idempotency) -> None:
         self._callers = callers
         self._files = files
+        self._repeats = repeats
 
     def routes(self) -> tuple[web.RouteDef, ...]:
         """The two routes."""
@@ -129,11 +130,11 @@ class Uploads:
         try:
             reader = reader_of(request, most_bytes)
             collection = await self._collection(reader, account)
-            answers = await self._all(reader, caller, account, collection)
+            key = request.headers.get(HEADER)
+            upload = _Upload(self._files, reader, caller, account, collection)
+            answers = await (upload.at_once() if key is None else upload.once(self._repeats, key))
         except MALFORMED as error:
             raise InvalidRequestError(str(error), reason="multipart/form-data") from error
-        if not answers:
-            raise InvalidRequestError("upload", reason="file")
         return json_response({"collection_id": collection.id, "files": answers})
 
     async def original(self, request: web.Request) -> web.StreamResponse:
@@ -168,62 +169,72 @@ class Uploads:
         reference = value[:FIELD_BYTES].decode("utf-8", "replace").strip()
         return await self._files.desk.require(account, reference, Role.EDITOR)
 
-    async def _all(
-        self, reader: MultipartReader, caller: Caller, account: Account, collection: Collection
-    ) -> list[dict[str, Any]]:
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    """The files of one request, for a collection that the account may add to."""
+
+    files: Files
+    reader: MultipartReader
+    caller: Caller
+    account: Account
+    collection: Collection
+
+    async def at_once(self) -> list[dict[str, Any]]:
+        """Each file is added as soon as it is whole, so that one at a time takes room."""
         answers: list[dict[str, Any]] = []
-        while (part := await reader.next()) is not None:
-            if not isinstance(part, BodyPartReader):
-                raise InvalidRequestError("upload", reason="file")
-            field, given = names_of(part)
-            if field != "file":
-                raise InvalidRequestError("upload", reason="file")
-            name = title_of(given)
+        async for name, part in parts_of(self.reader):
             if len(answers) == MOST_FILES:
-                many = InvalidRequestError("files", reason=f"file: 1–{MOST_FILES}")
-                answers.append(_refused(name, many, caller))
+                answers.append(self._refused(name, _many()))
                 break
             try:
-                async with self._received(part) as file:
-                    source, is_new = await self._files.library.add_file(
-                        collection, name, file, account
-                    )
+                async with self._received(name, part) as given:
+                    answers.append(await self._answer(given))
             except GatewayError as error:
-                answers.append(_refused(name, error, caller))
-            else:
-                view = source_view(source, caller.language)
-                status = "added" if is_new else "existing"
-                answers.append({"name": name, "status": status, "source": view})
-        return answers
+                answers.append(self._refused(name, error))
+        return _some(answers)
 
-    @asynccontextmanager
-    async def _received(self, part: BodyPartReader) -> AsyncIterator[BinaryIO]:
-        """The part as a file; `too_large` after as much again was thrown away at most."""
-        limit = self._files.max_source_bytes
+    async def once(self, repeats: Idempotency, key: str) -> Any:
+        """Nothing is added before all is here: only then it is known whether it came before."""
+        async with AsyncExitStack() as kept:
+            given: list[Given] = []
+            async for name, part in parts_of(self.reader):
+                if len(given) == MOST_FILES:
+                    raise _many()
+                given.append(await kept.enter_async_context(self._received(name, part)))
+
+            async def run() -> list[dict[str, Any]]:
+                return [await self._answer(each) for each in _some(given)]
+
+            content = [self.collection.id, *([each.name, each.sha256] for each in given)]
+            return await repeats.once(self.caller, key, UPLOAD, content, run)
+
+    def _received(self, name: str, part: BodyPartReader) -> AbstractAsyncContextManager[Given]:
+        return received(name, part, self.files.spool, self.files.max_source_bytes)
+
+    async def _answer(self, given: Given) -> dict[str, Any]:
+        """What became of one file."""
         try:
-            file = await asyncio.to_thread(_nameless, self._files.spool)
-            with file:
-                size = 0
-                while chunk := await part.read_chunk(CHUNK_BYTES):
-                    size += len(chunk)
-                    if size > 2 * limit:
-                        raise GatewayError("upload", code="payload_too_large")
-                    if size <= limit:
-                        await asyncio.to_thread(file.write, chunk)
-                if size > limit:
-                    raise GatewayError("file", code="too_large", limit_mb=limit // 1_000_000)
-                await asyncio.to_thread(file.seek, 0)
-                yield file
-        except OSError as error:
-            is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-            code = "store_full" if is_full else "store_unavailable"
-            raise StoreError(str(error), code=code) from error
+            if given.refused is not None:
+                raise given.refused
+            source, is_new = await self.files.library.add_file(
+                self.collection, given.name, given.file, self.account
+            )
+        except GatewayError as error:
+            return self._refused(given.name, error)
+        view = msgspec.to_builtins(source_view(source, self.caller.language))
+        return {"name": given.name, "status": "added" if is_new else "existing", "source": view}
+
+    def _refused(self, name: str, error: GatewayError) -> dict[str, Any]:
+        message = error_text(error.code, self.caller.language, **error.params)
+        return {"name": name, "status": "refused", "code": error.code, "message": message}
 
 
-def _nameless(folder: Path) -> BinaryIO:
-    return tempfile.TemporaryFile(dir=folder)
+def _many() -> InvalidRequestError:
+    return InvalidRequestError("files", reason=f"file: 1–{MOST_FILES}")
 
 
-def _refused(name: str, error: GatewayError, caller: Caller) -> dict[str, Any]:
-    message = error_text(error.code, caller.language, **error.params)
-    return {"name": name, "status": "refused", "code": error.code, "message": message}
+def _some(files: list[A]) -> list[A]:
+    if not files:
+        raise InvalidRequestError("upload", reason="file")
+    return files

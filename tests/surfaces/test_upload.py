@@ -27,8 +27,9 @@ def form(collection: str, *files: tuple[str, bytes]) -> aiohttp.FormData:
     return made
 
 
-async def sent(person: Person, data: Any) -> tuple[int, Any]:
-    async with person.post(PATH, data=data) as response:
+async def sent(person: Person, data: Any, **headers: str) -> tuple[int, Any]:
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    async with person.post(PATH, data=data, headers=named) as response:
         return response.status, await response.json()
 
 
@@ -212,6 +213,50 @@ async def test_no_name_refuses_its_file_or_those_beside_it(template: Path, home:
         for stray in (b'="' + b"x\r\n" * 200, b'="' + b"x" * 9_000):  # endless headers end
             async with person.post(PATH, data=raw_form(stray), headers=headers) as response:
                 assert response.status == 400
+
+
+async def test_an_upload_that_is_sent_again_with_its_key_is_done_once(
+    template: Path, home: Path
+) -> None:
+    def files(text: bytes = b"a", name: str = "a.txt") -> aiohttp.FormData:
+        return form("handbook", (name, text), ("b.txt", b"b"), ("big.txt", b"x" * (MIB + 1)))
+
+    async with serving(template, home) as world, world.person("hr") as hr:
+        before = await hr.rpc("knowledge.sources.list", {"collection": "handbook"})
+        status, first = await sent(hr, files(), Idempotency_Key="k")
+        assert status == 200
+        assert [each["status"] for each in first["files"]] == ["added", "added", "refused"]
+        assert await sent(hr, files(), Idempotency_Key="k") == (200, first)
+        unkeyed = (await sent(hr, files()))[1]
+        assert [each["status"] for each in unkeyed["files"]] == ["existing", "existing", "refused"]
+        for other in (files(b"other"), files(name="other.txt"), form("handbook", ("a.txt", b"a"))):
+            status, answer = await sent(hr, other, Idempotency_Key="k")
+            assert (status, answer["error"]["code"]) == (409, "idempotency_reused")
+        status, answer = await sent(hr, form("salary", ("a.txt", b"a")), Idempotency_Key="k")
+        assert answer["error"]["code"] == "idempotency_reused"
+        for odd in ("", "k" * 201):
+            assert (await sent(hr, files(b"odd"), Idempotency_Key=odd))[0] == 400
+        many = form("handbook", *((f"{n}.txt", b"m%d" % n) for n in range(21)))
+        assert (await sent(hr, many, Idempotency_Key="many"))[0] == 400
+        after = await hr.rpc("knowledge.sources.list", {"collection": "handbook"})
+        assert len(after) == len(before) + 2
+        assert list((home / "run").glob("tmp*")) == []
+    async with serving(home, home.with_name("again")) as world, world.person("hr") as hr:
+        assert await sent(hr, files(), Idempotency_Key="k") == (200, first)
+        async with world.person("member") as member:
+            assert (await sent(member, files(), Idempotency_Key="k"))[0] == 404
+
+
+async def test_of_equal_uploads_at_once_one_is_done(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as hr:
+        asked = [
+            sent(hr, form("handbook", ("same.txt", b"same")), Idempotency_Key="k") for _ in range(6)
+        ]
+        answers = await asyncio.gather(*asked)
+    statuses = [body["files"][0]["status"] for status, body in answers if status == 200]
+    codes = {body["error"]["code"] for status, body in answers if status != 200}
+    assert set(statuses) == {"added"}  # never "existing": whoever gets an answer gets the first's
+    assert codes <= {"idempotency_running"}
 
 
 async def test_an_upload_that_breaks_off_leaves_nothing(template: Path, home: Path) -> None:
