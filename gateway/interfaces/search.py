@@ -118,6 +118,10 @@ class VectorStore(Protocol):
 
     async def remove_model(self, model_key: str) -> int: ...
 
+    async def excluded(self, model_key: str) -> frozenset[str]:
+        """Collections whose texts this model may not be given (FEATURES A14)."""
+        ...
+
 
 class VectorCoverage(Protocol):
     """How far the vectors of each model are, over the whole library."""
@@ -127,11 +131,15 @@ class VectorCoverage(Protocol):
         ...
 
     async def of(self, model_key: str) -> tuple[int, int]:
-        """Passages in all, and those whose vectors need not be made any more."""
+        """Passages that this model may be given, and those that have their vectors of it."""
         ...
 
     async def covers(self, model_key: str, former: str) -> bool:
         """Whether no passage that has vectors of `former` waits for those of `model_key`."""
+        ...
+
+    async def is_whole(self, model_key: str) -> bool:
+        """Whether no passage waits for its vectors of `model_key`; over the limit none does."""
         ...
 
     async def begin_rebuild(self) -> None:

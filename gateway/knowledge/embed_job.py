@@ -58,6 +58,8 @@ class EmbedJob:
             await self._later(source, REST)
         elif reason is not None:
             await self._settle(source, StatusDetail.KEYWORD_ONLY)
+        elif source.collection_id in await self.vectors.excluded(self.encoder.model_key):
+            await self._settle(source, StatusDetail.KEYWORD_ONLY)  # its text does not leave
         elif job.attempts > MAX_STOPS:
             await self._settle(source, StatusDetail.KEYWORD_ONLY, is_failed=True)
         elif await self._is_over_limit(source):
@@ -152,14 +154,17 @@ class EmbedJob:
     async def _find_all(self) -> None:
         """After a start, a new model or a repair: one job for each source that lacks something."""
         lacking: set[str] = set()
+        excluded: frozenset[str] = frozenset()
         is_cut = False
         if await self.encoder.unavailable() is None:
             missing = await self.vectors.without_vectors(self.encoder.model_key, None, LOOKED_AT)
             lacking = {passage.source_id for passage in missing}
             is_cut = len(missing) == LOOKED_AT  # then every source is asked for itself
+            excluded = await self.vectors.excluded(self.encoder.model_key)
         for collection_id in await self.sources.usage():
             for source in await self.sources.list(collection_id):
-                if is_cut or source.id in lacking or _is_unsettled(source):
+                is_out = collection_id in excluded
+                if is_cut or source.id in lacking or _is_unsettled(source, is_out=is_out):
                     await self.jobs.put("embed", source.id, self.clock.now())
 
 
@@ -171,5 +176,7 @@ def _goes_before(other: Source, source: Source) -> bool:
     return other.status_detail is StatusDetail.HYBRID or is_under_way
 
 
-def _is_unsettled(source: Source) -> bool:
-    return source.revision_id is not None and source.status_detail is not StatusDetail.HYBRID
+def _is_unsettled(source: Source, *, is_out: bool) -> bool:
+    """`is_out`: the model may not be given its text, so that words alone find it."""
+    settled = StatusDetail.KEYWORD_ONLY if is_out else StatusDetail.HYBRID
+    return source.revision_id is not None and source.status_detail is not settled

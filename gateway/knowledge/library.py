@@ -14,6 +14,7 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.core.urls import page_address
 from gateway.errors import ExtractionError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Blobs, Clock, Ids, Jobs, Sources
+from gateway.knowledge.embed_job import EVERY
 from gateway.knowledge.quotas import PutSource, Room, refused
 from gateway.knowledge.upload_gate import UploadGate
 
@@ -103,6 +104,11 @@ class Library:
         if not await self._sources.set_state(source_id, SourceState.QUEUED):
             raise NotFoundError(source_id)
         await self._jobs.put("ingest", source_id, self._clock.now())
+        self._wake()
+
+    async def look_for_vectors(self) -> None:
+        """After a change of what may leave: make those that lack, settle those that may not."""
+        await self._jobs.put("embed", EVERY, self._clock.now())
         self._wake()
 
     async def remove(self, source_id: str) -> None:

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, se
 from sqlalchemy.dialects.sqlite import insert
 
 from gateway.core.access import EmbeddingPolicy, Sensitivity
+from gateway.core.documents import StatusDetail
 from gateway.core.redaction import CLOUD_KEY
 from gateway.interfaces import VectorCoverage
 from gateway.store import counters
@@ -37,7 +38,7 @@ _ROWS = Statement(select(vectors.c.model_key, func.count()).group_by(vectors.c.m
 _TOTAL = Statement(
     select(func.coalesce(func.sum(sources.c.passages), 0))
     .join(collections, collections.c.id == sources.c.collection_id)
-    .where(IS_LIVE)
+    .where(IS_LIVE, MAY_EMBED)
 )
 _FRESH = Statement(
     select(func.count())
@@ -45,20 +46,27 @@ _FRESH = Statement(
     .where(vectors.c.model_key == bindparam("model"), IS_FRESH)
 )
 _of = vectors.alias()
+_waiting = CURRENT.where(
+    ~select(vectors.c.seq)
+    .where(
+        vectors.c.passage_id == passages.c.id,
+        vectors.c.model_key == bindparam("model"),
+        IS_FRESH,
+    )
+    .exists(),
+    MAY_EMBED,
+).limit(1)
 _LACKING = Statement(
-    CURRENT.where(
+    _waiting.where(
         select(_of.c.seq)
         .where(_of.c.passage_id == passages.c.id, _of.c.model_key == bindparam("former"))
-        .exists(),
-        ~select(vectors.c.seq)
-        .where(
-            vectors.c.passage_id == passages.c.id,
-            vectors.c.model_key == bindparam("model"),
-            IS_FRESH,
-        )
-        .exists(),
-        MAY_EMBED,
-    ).limit(1)
+        .exists()
+    )
+)
+_UNDONE = Statement(
+    _waiting.where(
+        func.coalesce(sources.c.status_detail, "") != StatusDetail.VECTOR_LIMIT.value,
+    )
 )
 _new = insert(counted)
 _BEGIN = Statement(
@@ -79,7 +87,7 @@ class SqliteCoverage:
 
     async def of(self, model_key: str) -> tuple[int, int]:
         def unit(connection: Connection) -> tuple[int, int]:
-            total = int(_TOTAL.scalar(connection))
+            total = int(_TOTAL.scalar(connection, model=model_key))
             return total, min(int(_FRESH.scalar(connection, model=model_key)), total)
 
         return await self._database.read(unit)
@@ -89,6 +97,9 @@ class SqliteCoverage:
             return _LACKING.first(connection, model=model_key, former=former) is None
 
         return await self._database.read(unit)
+
+    async def is_whole(self, model_key: str) -> bool:
+        return await self._database.read(lambda c: _UNDONE.first(c, model=model_key) is None)
 
     async def begin_rebuild(self) -> None:
         def unit(connection: Connection) -> None:

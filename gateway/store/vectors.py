@@ -90,6 +90,7 @@ _GONE_SINCE = Statement(
     )
     .order_by(vector_removals.c.passage_id)
 )
+_EXCLUDED = Statement(select(collections.c.id).where(IS_LIVE, ~MAY_EMBED))
 _OF_MODEL = Statement(
     select(vectors.c.model_key, vectors.c.passage_id)
     .where(vectors.c.model_key == bindparam("model"))
@@ -154,6 +155,10 @@ class SqliteVectors:
             return _DROP_MODEL.run(connection, model=model_key)
 
         return await self._database.write(unit)
+
+    async def excluded(self, model_key: str) -> frozenset[str]:
+        rows = await self._database.read(lambda c: _EXCLUDED.all(c, model=model_key))
+        return frozenset(row[0] for row in rows)
 
 
 def _values(model_key: str, row: PassageVectors) -> dict[str, object]:

@@ -1,7 +1,11 @@
 """Vectors follow their passages, and `changes` tells of every put and every removal once."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from gateway.core.access import Sensitivity
+from gateway.core.documents import SourceState, StatusDetail
 from gateway.core.passages import Passage
 from gateway.interfaces import PassageVectors
 from gateway.store import Store
@@ -126,3 +130,33 @@ async def test_the_count_of_passages_with_vectors_follows_every_change(
     await count()
     assert [each[2] for each in counts] == [0, 2, 4, 6, 4, 1, 1, 0]
     assert [each[0] for each in counts] == [0, 2, 3, 3, 1, 1, 1, 0]
+
+
+async def test_what_may_not_leave_is_neither_waited_for_nor_counted_for_a_cloud(
+    world: World, store: Store
+) -> None:
+    ken = await world.account("ken")
+    kept_here = await world.collection(ken, "here")
+    restricted = replace(kept_here, sensitivity=Sensitivity.RESTRICTED)
+    await store.collections.replace(restricted, version=kept_here.version)
+    source = await world.text(await world.collection(ken, "open"), "甲")
+    await world.text(kept_here, "乙")
+    assert await store.vectors.excluded("cloud:acme") == {kept_here.id}
+    assert await store.vectors.excluded("local:m") == frozenset()
+    assert await store.coverage.of("cloud:acme") == (1, 0)
+    assert await store.coverage.of("local:m") == (2, 0)
+    [open_one] = await store.vectors.without_vectors("cloud:acme", None, 9)
+    assert not await store.coverage.is_whole("cloud:acme")
+    for model in ("cloud:acme", "local:m"):
+        await store.vectors.put(model, [vectors_of(open_one)])
+    assert await store.coverage.is_whole("cloud:acme")
+    assert not await store.coverage.is_whole("local:m")
+    assert source.collection_id == open_one.collection_id
+
+
+async def test_what_is_over_the_limit_is_not_waited_for(world: World, store: Store) -> None:
+    source = await world.text(await world.collection(await world.account()), "甲")
+    assert not await store.coverage.is_whole("m")
+    over = StatusDetail.VECTOR_LIMIT
+    await store.sources.set_state(source.id, SourceState.READY, status_detail=over)
+    assert await store.coverage.is_whole("m")

@@ -146,6 +146,9 @@ class FakeLibrary:
     async def remove_model(self, model_key: str) -> int:
         return 0
 
+    async def excluded(self, model_key: str) -> frozenset[str]:
+        return frozenset()
+
     async def embed_all(self) -> None:
         """Give every passage the one vector of its text."""
         rows = [

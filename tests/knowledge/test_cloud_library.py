@@ -7,12 +7,13 @@ import pytest
 
 from gateway.core.access import Collection, EmbeddingPolicy, Sensitivity
 from gateway.core.audit import AccessAction, AccessEntry
-from gateway.core.documents import SourceWarning
+from gateway.core.documents import SourceWarning, StatusDetail
 from gateway.core.passages import NoVectors, SearchMode, SearchResult
 from gateway.core.scope import Scope
 from gateway.knowledge.search import Search
 from gateway.store import Store
 from models.cloud.encoder import CloudEncoder
+from tests.fakes.knowledge import FakeEncoder
 from tests.fakes.wound_clock import WoundClock
 from tests.knowledge.shelf import IDS, OWNER, Shelf
 from tests.models.test_cloud import Paused, settings_for
@@ -101,6 +102,33 @@ async def test_a_collection_that_becomes_local_is_found_by_its_words_alone_from_
     assert result.mode is SearchMode.KEYWORD_ONLY
     assert [hit.passage.text for hit in result.hits] == [OPEN]
     assert len(server.arrived) == arrived
+
+
+async def detail_of(shelf: Shelf, made: Collection) -> StatusDetail | None:
+    (source,) = await shelf.store.sources.list(made.id)
+    return source.status_detail
+
+
+async def test_documents_that_do_not_leave_are_labelled_as_found_by_their_words(
+    shelf: Shelf, server: Embeddings
+) -> None:
+    shut = await put(shelf, SECRETS["restricted"], "restricted", EmbeddingPolicy.ANY)
+    here = await put(shelf, SECRETS["local"], "internal", EmbeddingPolicy.LOCAL_ONLY)
+    made = await put(shelf, OPEN, "internal", EmbeddingPolicy.ANY)
+    assert await detail_of(shelf, shut) is StatusDetail.KEYWORD_ONLY
+    assert await detail_of(shelf, here) is StatusDetail.KEYWORD_ONLY
+    assert await detail_of(shelf, made) is StatusDetail.HYBRID
+    changed = replace(made, sensitivity=Sensitivity.RESTRICTED)
+    await shelf.store.collections.replace(changed, version=made.version)
+    await shelf.library.look_for_vectors()
+    await shelf.ingestion.drain()
+    assert await detail_of(shelf, made) is StatusDetail.KEYWORD_ONLY
+    shelf.encoder = FakeEncoder()  # of this machine
+    shelf.restart()
+    await shelf.ingestion.backfill()
+    await shelf.ingestion.drain()
+    for each in (shut, here, made):
+        assert await detail_of(shelf, each) is StatusDetail.HYBRID
 
 
 async def test_an_error_leaves_a_warning_until_the_next_backfill_succeeds(

@@ -93,6 +93,9 @@ class FakeCoverage:
     async def covers(self, model_key: str, former: str) -> bool:
         return True
 
+    async def is_whole(self, model_key: str) -> bool:
+        return True
+
     async def begin_rebuild(self) -> None:
         self.rebuilds += 1
 

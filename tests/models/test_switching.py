@@ -8,8 +8,8 @@ import pytest
 
 from gateway.core.access import Account
 from gateway.core.limits import KnowledgeLimits
-from gateway.core.passages import NoVectors, SearchMode, SearchResult
-from gateway.interfaces import Encoder, Vector
+from gateway.core.passages import NoVectors, Passage, SearchMode, SearchResult
+from gateway.interfaces import Encoder, PassageVectors, Vector
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.search import Search
 from gateway.knowledge.upload_gate import UploadGate
@@ -95,6 +95,12 @@ class Library:
         while await self.ingestion._embed_all():  # its passages were put in without a document
             continue
 
+    async def put_vectors(self, key: str, passage: Passage) -> None:
+        """Those of one passage, as when the work is stopped in the middle."""
+        made = await Sized(key, 32).embed_passages([passage.text])
+        row = PassageVectors(passage.id, passage.collection_id, "han", np.stack(made))
+        await self.store.vectors.put(key, [row])
+
     async def find(self) -> SearchResult:
         return await self.search.find("病假幾日", await self.world.scope(self.owner), 3)
 
@@ -108,6 +114,10 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
         owner = await world.account("ken")
         await world.text(await world.collection(owner), *TEXTS)
         yield Library(store, clock, owner)
+
+
+def words_alone(result: SearchResult, reason: NoVectors) -> bool:
+    return (result.mode, result.vector_unavailable) == (SearchMode.KEYWORD_ONLY, reason)
 
 
 def is_whole(result: SearchResult) -> bool:
@@ -155,13 +165,53 @@ async def test_what_a_cloud_computed_serves_no_more_at_once(library: Library) ->
     switch = await library.use(cloud)
     await library.embed()
     await switch.select(new)
-    result = await library.find()
-    assert (result.mode, result.vector_unavailable) == (
-        SearchMode.KEYWORD_ONLY,
-        NoVectors.NO_VECTORS_YET,
-    )
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
     assert (cloud.is_closed, cloud.asked) == (True, [])
     await library.embed()
+    assert is_whole(await library.find())
+    assert await library.store.coverage.rows() == {NEW: 3}
+
+
+async def test_after_a_cloud_nothing_serves_before_all_vectors_are_there(
+    library: Library,
+) -> None:
+    cloud, new = Sized(CLOUD, 64), Sized(NEW, 32)
+    switch = await library.use(cloud)
+    await library.embed()
+    await switch.select(new)
+    (first, *_) = await library.store.vectors.without_vectors(NEW, None, 9)
+    await library.put_vectors(NEW, first)
+    await switch.advance()
+    assert await library.store.coverage.of(NEW) == (3, 1)
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
+    again = await library.use(Sized(NEW, 32))  # a restart on the way changes nothing
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
+    third = Sized("local:third@3/mean/q,p", 16)
+    await again.select(third)  # nor does another choice: what is half done serves for nobody
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
+    await library.use(third, {NEW: Sized(NEW, 32)}.get)
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
+    third.reason = NoVectors.MODEL_MISSING
+    assert words_alone(await library.find(), NoVectors.MODEL_MISSING)
+    third.reason = None
+    await library.embed()
+    assert is_whole(await library.find())
+    assert await library.store.coverage.rows() == {third.key: 3}
+
+
+async def test_a_cloud_left_for_none_is_left_for_what_is_chosen_after_it(
+    library: Library,
+) -> None:
+    cloud, none, new = Sized(CLOUD, 64), Sized("none", 32), Sized(NEW, 32)
+    none.reason = NoVectors.PROVIDER_NONE
+    switch = await library.use(cloud)
+    await library.embed()
+    await switch.select(none)
+    await switch.select(new)
+    (first, *_) = await library.store.vectors.without_vectors(NEW, None, 9)
+    await library.put_vectors(NEW, first)
+    assert words_alone(await library.find(), NoVectors.NO_VECTORS_YET)
+    await switch.select(Sized(CLOUD, 64))  # back: its vectors are all there
     assert is_whole(await library.find())
 
 
