@@ -75,6 +75,8 @@ class Keeping:
             department=request.department,
             embedding_policy=request.embedding_policy,
         )
+        if request.sensitivity is not None or request.embedding_policy is not None:
+            await self._library.look_for_vectors()
         return shelf_view(saved)
 
     async def delete(self, caller: Caller, request: CollectionDeletion) -> None:
