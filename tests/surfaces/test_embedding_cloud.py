@@ -1,11 +1,13 @@
 """A cloud provider chosen by way of the whole program: disclosed, agreed to, left again."""
 
+import asyncio
 import tomllib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.simulators.embeddings import embeddings
-from tests.surfaces.serving import serving
+from tests.simulators.embeddings import Trouble, embeddings
+from tests.surfaces.serving import Person, serving
 
 OPENAI = {"provider": "openai"}
 CONFIG = """
@@ -74,3 +76,97 @@ async def test_only_an_admin_is_told_and_an_unknown_provider_is_no_choice(
         async with world.nobody() as nobody:
             asked = await nobody.rpc("knowledge.embedding.disclosure", OPENAI)
             assert asked == "!not_signed_in"
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(30):
+        while not await holds():  # noqa: ASYNC110 - what another task does raises no event here
+            await asyncio.sleep(0.02)
+
+
+async def details(person: Person, *shelves: str) -> set[tuple[str, str, bool]]:
+    """(state, how far it is searched, has a warning) of all documents."""
+    lists = [await person.rpc("knowledge.sources.list", {"collection": each}) for each in shelves]
+    return {
+        (each["state"], each["status_detail"], bool(each["warnings"]))
+        for sources in lists
+        for each in sources
+    }
+
+
+async def test_after_a_cloud_provider_searches_go_by_words_until_the_new_vectors_are_whole(
+    template: Path, home: Path
+) -> None:
+    shelves, question = ("products", "handbook", "salary"), {"query": "特別休假有幾天？"}
+    whole, half = ("ready", "hybrid", False), ("ready", "keyword_only", True)
+    async with (
+        embeddings() as server,
+        serving(template, home) as world,
+        world.person("admin") as admin,
+    ):
+        text = CONFIG.replace("{url}", server.url)
+        gemini_key = '\n[providers.theirs]\nkind = "gemini"\nbase_url = "{url}"\napi_key = "k"\n'
+        (home / "config.toml").write_text(text + gemini_key.replace("{url}", server.url), "utf-8")
+
+        async def choose(provider: str) -> None:
+            chosen = {"provider": provider, "acknowledge_disclosure": True}
+            assert await admin.rpc("knowledge.embedding.select", chosen) is None
+
+        async def mode() -> tuple[str, str | None]:
+            found = await admin.rpc("knowledge.search", question)
+            return found["mode"], found["vector_unavailable"]
+
+        async def is_settled(*wanted: tuple[str, str, bool]) -> bool:
+            return await details(admin, *shelves) == set(wanted)
+
+        await choose("openai")
+        await until(lambda: is_settled(whole))
+        assert await mode() == ("hybrid", None)
+        server.troubles = [Trouble(401)]  # one document fails with the new provider, others do not
+        await choose("gemini")
+        assert await mode() == ("keyword_only", "no_vectors_yet")
+        await until(lambda: is_settled(whole, half))
+        now = await admin.rpc("knowledge.embedding.status")
+        assert 0 < now["embedded"] < now["passages"]
+        assert (now["unavailable"], now["wanted_unavailable"]) == ("no_vectors_yet", None)
+        assert await mode() == ("keyword_only", "no_vectors_yet")
+        await admin.rpc("knowledge.embedding.rebuild")
+        await until(lambda: is_settled(whole))
+        assert await mode() == ("hybrid", None)
+        await choose("local")  # the model is not installed
+        assert await mode() == ("keyword_only", "model_missing")
+
+
+async def test_a_collection_that_stays_here_is_labelled_so_and_again_when_it_may_leave(
+    template: Path, home: Path
+) -> None:
+    async with (
+        embeddings() as server,
+        serving(template, home) as world,
+        world.person("admin") as admin,
+    ):
+        (home / "config.toml").write_text(CONFIG.replace("{url}", server.url), "utf-8")
+        agreed = OPENAI | {"acknowledge_disclosure": True}
+
+        async def change(policy: str) -> None:
+            shelves = await admin.rpc("knowledge.collections.list")
+            version = next(each["version"] for each in shelves if each["slug"] == "salary")
+            asked = {"collection": "salary", "version": version, "embedding_policy": policy}
+            assert (await admin.rpc("knowledge.collections.update", asked))["slug"] == "salary"
+
+        async def is_now(detail: str) -> bool:
+            return await details(admin, "salary") == {("ready", detail, False)}
+
+        await change("local_only")
+        await admin.rpc("knowledge.embedding.select", agreed)
+        await until(lambda: is_handbook_done(admin))
+        assert await is_now("keyword_only")
+        assert "月薪".encode() not in server.arrived
+        await change("any")
+        await until(lambda: is_now("hybrid"))
+        await change("local_only")
+        await until(lambda: is_now("keyword_only"))
+
+
+async def is_handbook_done(person: Person) -> bool:
+    return await details(person, "handbook") == {("ready", "hybrid", False)}
