@@ -39,6 +39,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("too_many_tokens", 409),
         ErrorCode("agent_file_broken", 409),
         ErrorCode("slug_taken", 409),
+        ErrorCode("folder_not_empty", 409),
         ErrorCode("not_shareable", 400),
         ErrorCode("outcome_unknown", 409),
         ErrorCode("not_approved", 409),

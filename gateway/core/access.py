@@ -100,6 +100,7 @@ class Collection:
     embedding_policy: EmbeddingPolicy = EmbeddingPolicy.ANY
     version: int = 1  # counts saved changes of settings and grants
     is_archived: bool = False  # with the agent whose own it is (A26): only owners have a share
+    parent_id: str | None = None  # the folder it lies in (core/folders.py), grants nothing
 
     @property
     def may_leave(self) -> bool:

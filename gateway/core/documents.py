@@ -1,10 +1,12 @@
 """Sources, their states, and what extraction makes of bytes."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gateway.core.filters import Value
 from gateway.core.passages import Locator
 from gateway.core.urls import same_page
 
@@ -73,6 +75,7 @@ class Source:
     attempts: int = 0
     address: str = ""  # of a page (core/urls.py): it is fetched at every reading
     names_itself: bool = False  # its title is that of the page
+    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)  # core/metadata.py
 
     @property
     def identity(self) -> str:

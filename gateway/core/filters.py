@@ -39,6 +39,21 @@ def equal_to(mapping: Mapping[str, object]) -> Filter:
     return EqualTo(wanted)
 
 
+def spelled(value: Value) -> str:
+    """The value as one text: two have the same exactly where `is_same` holds."""
+    if isinstance(value, str):
+        return f'"{value}'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    is_whole = isinstance(value, int) or value.is_integer()
+    return str(int(value)) if is_whole else repr(value)
+
+
 def is_same(one: Value, other: Value) -> bool:
     """Equality as JSON has it: true is not 1, and 1 is 1.0."""
     return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def is_alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """The same keys with the same values, in any order."""
+    return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)

@@ -12,12 +12,12 @@ NAME_CHARS = 200
 LABEL_CHARS = 200
 DESCRIPTION_CHARS = 2_000
 _BREAKS = frozenset({"Cc", "Zl", "Zp"})  # controls and line ends: a name is one line everywhere
-_SETTINGS = ("name", "description", "sensitivity", "department", "embedding_policy")
+_SETTINGS = ("name", "description", "sensitivity", "department", "embedding_policy", "parent_id")
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionDraft:
-    """A collection to be; a blank slug is made from the name."""
+    """A collection to be; a blank slug is made from the name. `parent_id`: by id or slug."""
 
     name: str
     slug: str = ""
@@ -25,6 +25,7 @@ class CollectionDraft:
     description: str = ""
     department: str = ""
     embedding_policy: EmbeddingPolicy = EmbeddingPolicy.ANY
+    parent_id: str | None = None
 
     def collection(self, collection_id: str, slug: str) -> Collection:
         """The collection before the store gives it a number."""
@@ -37,6 +38,7 @@ class CollectionDraft:
             self.description,
             self.department,
             self.embedding_policy,
+            parent_id=self.parent_id,
         )
 
 
@@ -85,6 +87,10 @@ def differences(before: Collection, after: Collection) -> tuple[Mapping[str, str
     return tuple(
         {"setting": key}
         if key == "description"
-        else {"setting": key, "old": str(getattr(before, key)), "new": str(getattr(after, key))}
+        else {"setting": key, "old": _told(getattr(before, key)), "new": _told(getattr(after, key))}
         for key in changed
     )
+
+
+def _told(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -20,7 +20,15 @@ from gateway.interfaces.delivery import (
     Replies,
     Retractions,
 )
-from gateway.interfaces.documents import Blobs, Extractor, Job, Jobs, ProposalCards, Sources
+from gateway.interfaces.documents import (
+    Blobs,
+    Extractor,
+    Job,
+    Jobs,
+    ProposalCards,
+    SourceMetadata,
+    Sources,
+)
 from gateway.interfaces.outlines import Outlines
 from gateway.interfaces.pages import PageImages
 from gateway.interfaces.people import (
@@ -113,6 +121,7 @@ __all__ = [
     "Scopes",
     "Session",
     "Sessions",
+    "SourceMetadata",
     "SourcePassages",
     "Sources",
     "Turns",

@@ -8,6 +8,7 @@ from typing import BinaryIO, Protocol
 
 from gateway.core.audit import SecurityEvent
 from gateway.core.documents import Extracted, Source, SourceState, SourceWarning, StatusDetail
+from gateway.core.filters import Value
 from gateway.core.proposals import OpenProposal, Proposal
 
 
@@ -62,6 +63,25 @@ class Sources(Protocol):
 
     async def originals(self) -> frozenset[str]:
         """SHA-256 of every blob that a source refers to."""
+        ...
+
+
+class SourceMetadata(Protocol):
+    """What people noted down about documents."""
+
+    async def set(
+        self,
+        source_id: str,
+        metadata: Mapping[str, Value],
+        *,
+        before: Mapping[str, Value] | None = None,
+        event: SecurityEvent | None = None,
+    ) -> Source | None:
+        """In the place of all there is, found from then on; None when the source is gone.
+
+        `before`: what it replaces; ConflictError where it is another by now. `event` goes in the
+        same transaction, where anything changed.
+        """
         ...
 
 

@@ -34,7 +34,8 @@ class Collections(Protocol):
         most: int | None = None,
     ) -> Collection:
         """Assign `no`, add the owner's grant; ConflictError `slug_taken`. `quota_collections`
-        where there are `most` already. Here and below `event` goes in the same transaction.
+        where there are `most` already. As core/folders.py where it has a parent. Here and below
+        `event` goes in the same transaction.
         """
         ...
 
@@ -52,7 +53,9 @@ class Collections(Protocol):
     async def replace(
         self, collection: Collection, *, version: int, event: SecurityEvent | None = None
     ) -> Collection:
-        """Optimistic: ConflictError (with `version`) unless the stored version is `version`."""
+        """Optimistic: ConflictError (with `version`) unless the stored version is `version`. As
+        core/folders.py where it gets another parent.
+        """
         ...
 
     async def remove(
@@ -61,9 +64,11 @@ class Collections(Protocol):
         *,
         version: int | None = None,
         event: SecurityEvent | None = None,
+        held_by: frozenset[str] = frozenset(),
     ) -> None:
         """Tombstone: hidden at once, its sources go one by one by a job. With `version`
-        ConflictError where it moved.
+        ConflictError where it moved; `folder_not_empty` where one of `held_by` lies in it. What
+        else does has no parent then.
         """
         ...
 

@@ -15,6 +15,7 @@ from gateway.core.access import (
     Sensitivity,
 )
 from gateway.core.audit import AccessAction, AccessEntry, SecurityEvent
+from gateway.core.folders import seen_among
 from gateway.core.limits import KnowledgeLimits
 from gateway.core.roles import may_create, role_on
 from gateway.core.scope import Scope
@@ -87,16 +88,7 @@ class Desk:
     async def shelves(self, account: Account) -> Sequence[Shelf]:
         """All collections the account has a role on, by name."""
         self.check_open()
-        audience = Audience(AudienceKind.DASHBOARD, account, is_direct=True)
-        facts = await self._grants.facts(audience, None, everything=account.is_admin)
-        now = facts.account  # as it is at this moment, from the same snapshot as the grants
-        roles = {
-            each: None if now is None else role_on(now, each.id, facts.grants)
-            for each in facts.collections
-        }
-        shelves = await self._counted(
-            account, [(each, role) for each, role in roles.items() if role]
-        )
+        shelves = await self._counted(account, await self._held(account))
         await self._audit.record(
             AccessEntry(
                 AccessAction.LIST,
@@ -106,6 +98,18 @@ class Desk:
             )
         )
         return sorted(shelves, key=lambda shelf: (shelf.collection.name, shelf.collection.id))
+
+    async def _held(self, account: Account) -> Sequence[tuple[Collection, Role]]:
+        """What the account has a role on; a parent that it does not list is none to it."""
+        audience = Audience(AudienceKind.DASHBOARD, account, is_direct=True)
+        facts = await self._grants.facts(audience, None, everything=account.is_admin)
+        now = facts.account  # as it is at this moment, from the same snapshot as the grants
+        roles = {
+            each: None if now is None else role_on(now, each.id, facts.grants)
+            for each in facts.collections
+        }
+        listed = {each.id for each, role in roles.items() if role}
+        return [(seen_among(listed, each), role) for each, role in roles.items() if role]
 
     async def role(self, account: Account, collection_id: str) -> Role | None:
         """The account's role on one collection, by the grants as they are now."""
@@ -136,7 +140,8 @@ class Desk:
         return collection, grants
 
     async def create(self, account: Account, draft: CollectionDraft) -> Shelf:
-        """Make a collection that only its creator reads; NotFoundError for plain members.
+        """Make a collection that only its creator reads; NotFoundError for plain members, and
+        where the account is no editor of the parent.
 
         ConflictError `slug_taken`: a given slug is in use; a blank one is made so that it is not.
         """
@@ -144,6 +149,9 @@ class Desk:
         if not may_create(account):
             raise NotFoundError
         draft, new_id = checked_draft(draft), self._ids.new()
+        if draft.parent_id is not None:
+            parent = await self.require(account, draft.parent_id, Role.EDITOR)
+            draft = dataclasses.replace(draft, parent_id=parent.id)
         short = new_id.replace("-", "")[-8:]
         slug = draft.slug or slug_of(draft.name, f"kb-{short}")
         if not is_slug(slug):
@@ -174,8 +182,12 @@ class Desk:
         sensitivity: Sensitivity | None = None,
         department: str | None = None,
         embedding_policy: EmbeddingPolicy | None = None,
+        parent_id: str | None = None,
     ) -> Shelf:
-        """Change what is given; ConflictError when somebody saved meanwhile."""
+        """Change what is given; ConflictError when somebody saved meanwhile.
+
+        `parent_id` (id or slug) "": to the top; else NotFoundError unless an editor there.
+        """
         before = await self.require(account, reference, Role.OWNER)
         changes = {
             "name": None if name is None else checked_name(name),
@@ -186,21 +198,40 @@ class Desk:
         }
         given = {key: value for key, value in changes.items() if value is not None}
         after = dataclasses.replace(before, **given)  # type: ignore[arg-type]
+        if parent_id is not None:
+            place = await self._place(account, before, parent_id)
+            after = dataclasses.replace(after, parent_id=place)
         changed = differences(before, after)
         event = self._event("knowledge_collection_updated", account, after, changed)
         saved = await self._collections.replace(
             after, version=version, event=event if changed else None
         )
-        (shelf,) = await self._counted(account, [(saved, Role.OWNER)])
+        listed = {each.id for each, _ in await self._held(account)}
+        (shelf,) = await self._counted(account, [(seen_among(listed, saved), Role.OWNER)])
         return shelf
 
+    async def _place(self, account: Account, moved: Collection, reference: str) -> str | None:
+        """Where it lies already it may stay, for whoever sees that folder."""
+        if not reference:
+            return None
+        least = Role.VIEWER if reference == moved.parent_id else Role.EDITOR
+        return (await self.require(account, reference, least)).id
+
     async def remove(self, account: Account, reference: str, confirm_name: str) -> None:
-        """Delete a collection; its name has to be typed (FEATURES A27)."""
+        """Delete a collection; its name has to be typed (FEATURES A27).
+
+        ConflictError `folder_not_empty` where others lie in it, of those the account lists; one
+        that it does not list has no parent then.
+        """
         collection = await self.require(account, reference, Role.OWNER)
         if confirm_name.strip() != collection.name:
             raise InvalidRequestError("confirm_name", reason="confirm_name: not the name")
         event = self._event("knowledge_collection_deleted", account, collection)
-        await self._collections.remove(collection.id, version=collection.version, event=event)
+        held = await self._held(account)
+        inside = frozenset(each.id for each, _ in held if each.parent_id == collection.id)
+        await self._collections.remove(
+            collection.id, version=collection.version, event=event, held_by=inside
+        )
 
     async def _counted(
         self, account: Account, held: Sequence[tuple[Collection, Role]]

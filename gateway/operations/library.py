@@ -74,6 +74,7 @@ class Keeping:
             sensitivity=request.sensitivity,
             department=request.department,
             embedding_policy=request.embedding_policy,
+            parent_id=request.parent_id,
         )
         if request.sensitivity is not None or request.embedding_policy is not None:
             await self._library.look_for_vectors()

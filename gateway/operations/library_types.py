@@ -1,19 +1,23 @@
 """What the operations of the library take and give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway import catalogue
 from gateway.core.access import Collection, EmbeddingPolicy, Sensitivity
 from gateway.core.documents import Source
+from gateway.core.filters import Value
 from gateway.core.limits import KnowledgeLimits
 from gateway.knowledge.desk import Shelf
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionChange:
-    """New settings; what is None stays. `version` is the one the editor loaded."""
+    """New settings; what is None stays. `version` is the one the editor loaded.
+
+    `parent_id`: the folder it is to lie in, by id or slug; "" takes it out of any.
+    """
 
     collection: str
     version: int
@@ -22,6 +26,7 @@ class CollectionChange:
     sensitivity: Sensitivity | None = None
     department: str | None = None
     embedding_policy: EmbeddingPolicy | None = None
+    parent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class CollectionView:
     in_progress: int
     pending_proposals: int
     is_archived: bool  # with the agent whose own it is
+    parent_id: str | None  # the folder it lies in, where that is listed too
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,7 @@ class SourceView:
     url: str = ""  # of a page
     media_type: str = ""  # what it was read as
     progress: ProgressView | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,7 @@ def source_view(source: Source, language: str | None, beside: Beside = STORED_AL
         source.address,
         source.media_type,
         None if progress is None else ProgressView(*progress),
+        source.metadata,
     )
 
 
@@ -199,4 +207,5 @@ def shelf_view(shelf: Shelf) -> CollectionView:
         shelf.in_progress,
         shelf.pending,
         collection.is_archived,
+        collection.parent_id,
     )

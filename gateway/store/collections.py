@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, null, or_, select, update
 
 from gateway.core.access import Collection, EmbeddingPolicy, Role, Sensitivity, SubjectKind
 from gateway.core.audit import SecurityEvent
 from gateway.core.documents import IN_PROGRESS
+from gateway.core.folders import check_parent
 from gateway.errors import ConflictError, GatewayError, NotFoundError
 from gateway.interfaces import Clock, Collections, Ids
 from gateway.store import counters
@@ -31,6 +32,7 @@ COLLECTION_COLUMNS = (
     collections.c.embedding_policy,
     collections.c.version,
     collections.c.archived_at,
+    collections.c.parent_id,
 )
 IS_LIVE = collections.c.removed_at.is_(None)
 
@@ -44,6 +46,7 @@ _INSERT = Statement(
         "sensitivity",
         "department",
         "embedding_policy",
+        "parent_id",
     ],
 )
 _FIND = Statement(
@@ -88,6 +91,7 @@ _UPDATE = Statement(
         sensitivity=bindparam("new_sensitivity"),
         department=bindparam("new_department"),
         embedding_policy=bindparam("new_embedding_policy"),
+        parent_id=bindparam("new_parent_id"),
         version=collections.c.version + 1,
     )
 )
@@ -95,6 +99,12 @@ _TOMBSTONE = Statement(
     update(collections)
     .where(IS_LIVE, collections.c.id == bindparam("collection_id"))
     .values(removed_at=bindparam("at"))
+)
+_PARENTS = Statement(select(collections.c.id, collections.c.parent_id).where(IS_LIVE))
+_FREE_CHILDREN = Statement(  # whoever loaded one before has to look again
+    update(collections)
+    .where(IS_LIVE, collections.c.parent_id == bindparam("gone"))
+    .values(parent_id=null(), version=collections.c.version + 1)
 )
 _FORGET_TITLES = Statement(
     update(source_tombstones)
@@ -116,6 +126,7 @@ def collection_of(row: Row) -> Collection:
         embedding_policy=EmbeddingPolicy(row[7]),
         version=row[8],
         is_archived=row[9] is not None,
+        parent_id=row[10],
     )
 
 
@@ -195,8 +206,9 @@ class SqliteCollections:
         values = {f"new_{name}": value for name, value in _values(collection).items()}
 
         def unit(connection: Connection) -> Collection:
-            live_at(connection, collection.id, version)
+            before = live_at(connection, collection.id, version)
             _refuse_taken(connection, collection)
+            _check_place(connection, collection, before.parent_id)
             _UPDATE.run(connection, collection_id=collection.id, **values)
             _changed(connection, event)
             return live_collection(connection, collection.id)
@@ -209,6 +221,7 @@ class SqliteCollections:
         *,
         version: int | None = None,
         event: SecurityEvent | None = None,
+        held_by: frozenset[str] = frozenset(),
     ) -> None:
         """Puts the job `remove_collection` with it; nothing happens when it is gone already."""
         now = micros(self._clock.now())
@@ -218,6 +231,7 @@ class SqliteCollections:
             row = _FIND.first(connection, collection_id=collection_id)
             if row is not None and version is not None:
                 live_at(connection, collection_id, version)
+            _free(connection, collection_id, held_by)
             if _TOMBSTONE.run(connection, collection_id=collection_id, at=now):
                 _FORGET_TITLES.run(connection, gone=collection_id)
                 put_job(connection, job_id, "remove_collection", collection_id, now)
@@ -231,10 +245,11 @@ def put_collection(connection: Connection, collection: Collection, most: int | N
     if most is not None and _LIVE_COUNT.scalar(connection) >= most:
         raise GatewayError("collections", code="quota_collections")
     _refuse_taken(connection, collection)
+    _check_place(connection, collection, None)
     _INSERT.run(connection, id=collection.id, **_values(collection))
 
 
-def _values(collection: Collection) -> dict[str, str]:
+def _values(collection: Collection) -> dict[str, str | None]:
     return {
         "slug": collection.slug,
         "name": collection.name,
@@ -242,7 +257,23 @@ def _values(collection: Collection) -> dict[str, str]:
         "sensitivity": collection.sensitivity.value,
         "department": collection.department,
         "embedding_policy": collection.embedding_policy.value,
+        "parent_id": collection.parent_id,
     }
+
+
+def _check_place(connection: Connection, collection: Collection, before: str | None) -> None:
+    """One that stays where it is asks for nothing."""
+    if collection.parent_id is not None and collection.parent_id != before:
+        check_parent(dict(_PARENTS.all(connection)), collection.id, collection.parent_id)
+
+
+def _free(connection: Connection, collection_id: str, held_by: frozenset[str]) -> None:
+    """What lies in a folder that goes lies at the top from now on, unless it holds the folder."""
+    inside = {child for child, parent in _PARENTS.all(connection) if parent == collection_id}
+    if inside & held_by:
+        raise ConflictError(f"collection {collection_id} has folders", code="folder_not_empty")
+    if inside:
+        _FREE_CHILDREN.run(connection, gone=collection_id)
 
 
 def _refuse_taken(connection: Connection, collection: Collection) -> None:

@@ -24,6 +24,7 @@ from gateway.store.jobs import SqliteJobs
 from gateway.store.link_codes import SqliteLinkCodes
 from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
+from gateway.store.metadata import SqliteSourceMetadata
 from gateway.store.outbox import SqliteOutbox
 from gateway.store.own_documents import SqliteOwnCollections
 from gateway.store.passages import SqlitePassages
@@ -88,6 +89,11 @@ class Store:
     def revision_texts(self) -> SqliteRevisionTexts:
         """What documents say as a whole."""
         return SqliteRevisionTexts(self._knowledge)
+
+    @property
+    def metadata(self) -> SqliteSourceMetadata:
+        """What people noted down about documents."""
+        return SqliteSourceMetadata(self._knowledge)
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, for `doctor`; empty when all is well."""

@@ -1,18 +1,22 @@
 """Sources as rows: read, written, and found again by what a collection holds once."""
 
+from collections.abc import Mapping
+
 import msgspec
-from sqlalchemy import Connection, bindparam, func, insert, select, union_all
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, union_all, update
 
 from gateway.core.documents import Source, SourceKind, SourceState, SourceWarning, StatusDetail
+from gateway.core.filters import Value, spelled
 from gateway.store.collections import IS_LIVE, live_collection
 from gateway.store.job_rows import put_job
 from gateway.store.json_text import encoded
 from gateway.store.statements import Row, Statement
-from gateway.store.tables.library import sources
+from gateway.store.tables.library import source_fields, sources
 from gateway.store.tables.people import collections
 from gateway.store.values import clean, instant, micros
 
 _WARNINGS = msgspec.json.Decoder(tuple[SourceWarning, ...])
+_METADATA = msgspec.json.Decoder(dict[str, Value])
 
 LIVE = select(*sources.c).join(collections, collections.c.id == sources.c.collection_id)
 FIND = Statement(LIVE.where(IS_LIVE, sources.c.id == bindparam("source_id")))
@@ -23,6 +27,15 @@ _SAME = Statement(
     )
 )
 _INSERT = Statement(insert(sources), columns=[column.name for column in sources.c])
+_SET_METADATA = Statement(
+    update(sources)
+    .where(sources.c.id == bindparam("source_id"))
+    .values(metadata=bindparam("new_metadata"))
+)
+_DROP_FIELDS = Statement(
+    delete(source_fields).where(source_fields.c.source_id == bindparam("of_source"))
+)
+_PUT_FIELDS = Statement(insert(source_fields), columns=[column.name for column in source_fields.c])
 ORIGINALS = Statement(  # of tombstoned collections too: each goes with its own source
     union_all(
         select(sources.c.sha256).where(sources.c.address.is_(None)),
@@ -59,6 +72,7 @@ def source_of(row: Row) -> Source:
         approved_by=row[16],
         address=address,
         names_itself=bool(row[19]),
+        metadata=_METADATA.decode(row[20]),
     )
 
 
@@ -71,10 +85,31 @@ def add_source(
     if same is not None:
         return source_of(same), False
     _INSERT.run(connection, **_values(source))
+    _put_fields(connection, source.id, source.metadata)
     put_job(connection, job_id, "ingest", source.id, now)
     found = FIND.first(connection, source_id=source.id)
     assert found is not None
     return source_of(found), True
+
+
+def set_metadata(connection: Connection, source_id: str, metadata: Mapping[str, Value]) -> None:
+    """In the place of what there is, for people and for filters."""
+    _SET_METADATA.run(connection, source_id=source_id, new_metadata=_written(metadata))
+    _DROP_FIELDS.run(connection, of_source=source_id)
+    _put_fields(connection, source_id, metadata)
+
+
+def _put_fields(connection: Connection, source_id: str, metadata: Mapping[str, Value]) -> None:
+    rows = [
+        {"source_id": source_id, "key": key, "value": spelled(value)}
+        for key, value in metadata.items()
+    ]
+    if rows:
+        _PUT_FIELDS.many(connection, rows)
+
+
+def _written(metadata: Mapping[str, Value]) -> str:
+    return encoded(dict(metadata)).decode()
 
 
 def _values(source: Source) -> dict[str, object]:
@@ -99,4 +134,5 @@ def _values(source: Source) -> dict[str, object]:
         "address": source.address or None,
         "original": None,
         "names_itself": source.names_itself,
+        "metadata": _written(source.metadata),
     }

@@ -37,7 +37,17 @@ sources = Table(
     Column("address", Text),  # of a page
     Column("original", Text, index=True),  # SHA-256 of what was fetched from it last
     Column("names_itself", Boolean),  # a page whose title is its own
+    Column("metadata", Text, nullable=False, server_default="{}"),  # JSON, for people
     UniqueConstraint("collection_id", "sha256"),
+)
+
+source_fields = Table(  # sources.metadata once more, for filters: a row a key
+    "source_fields",
+    KNOWLEDGE,
+    Column("source_id", ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),  # core/filters.py, spelled
+    Index("ix_source_fields_key_value", "key", "value", "source_id"),
 )
 
 source_tombstones = Table(

@@ -86,6 +86,7 @@ collections = Table(
     Column("next_n", Integer, nullable=False),  # low half of the next passage's id
     Column("removed_at", Integer),  # tombstone: hidden at once, emptied by a job
     Column("archived_at", Integer),  # with the agent whose own collection it is
+    Column("parent_id", Text),  # the folder it lies in; where that is gone, none
     sqlite_autoincrement=True,
 )
 Index(
