@@ -22,6 +22,7 @@ from gateway.downloads import Downloads
 from gateway.gate import Gate, Urgency
 from gateway.inbox import InboxLanes, LaneOptions, LanguageOf, OnNotice
 from gateway.interfaces import Clock, Ids, LanguageModels, Meter
+from gateway.knowledge.filtered import FilteredSearch
 from gateway.knowledge_config import KnowledgeConfig
 from gateway.operations.ask import Answer, AskAnswer, Question
 from gateway.outbox import OutboxSender
@@ -104,10 +105,11 @@ def build_lanes(
 def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
     """The path of a message."""
     store, switches = parts.shelves.store, parts.knowledge.switches
+    search = FilteredSearch(parts.shelves.search, store.passages, store.passages, store.sources)
     reader = TurnReader(
         parts.scopes,
         store.collections,
-        parts.shelves.search,
+        search,
         store.passages,
         parts.clock,
         parts.files,

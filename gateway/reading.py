@@ -3,15 +3,17 @@
 from collections.abc import Collection as Names
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
 from gateway.core.audit import AccessAction, AccessEntry
-from gateway.core.followups import resolve, said
+from gateway.core.filters import Filter
+from gateway.core.followups import Wording, resolve, said
 from gateway.core.grounds import Grounds, Reading
 from gateway.core.history import MAX_EXCHANGES, usable
-from gateway.core.passages import Hit
+from gateway.core.passages import Hit, SearchResult
 from gateway.core.prompt import fit, is_searchable
 from gateway.core.scope import Scope, without_restricted
 from gateway.core.turns import Exchange, PresentedPassage
@@ -20,12 +22,26 @@ from gateway.interfaces import (
     Clock,
     Collections,
     PassageIndex,
-    Retriever,
     Scopes,
     Turns,
 )
 
 SPARE_HITS = 5  # asked for beyond top_k: flagged ones and some too long for the budget fall out
+
+
+class Finding(Protocol):
+    """Search within a scope, and a filter where there is one; writes the access log itself."""
+
+    async def search(
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
+        within: Filter | None = None,
+    ) -> SearchResult: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +66,7 @@ class TurnReader:
 
     scopes: Scopes
     collections: Collections
-    retriever: Retriever
+    retriever: Finding
     passages: PassageIndex
     clock: Clock
     agents: AgentFiles
@@ -92,11 +108,16 @@ class TurnReader:
         return Found(presented, fixed_reply)
 
     async def search_more(
-        self, query: str, limit: int, names: Names[str] | None, reading: Reading
+        self,
+        query: str,
+        limit: int,
+        names: Names[str] | None,
+        reading: Reading,
+        *,
+        within: Filter | None = None,
     ) -> Sequence[Hit]:
-        """A search the model asked for, within the scope of now; `names` only narrows it.
-
-        Names are slugs or ids; one that is missing or forbidden finds nothing.
+        """A search the model asked for, within the scope of now; `names` and `within` only narrow
+        it. Names are slugs or ids; one that is missing or forbidden finds nothing.
         """
         scope = await self.renewed(reading)
         if names is not None:
@@ -104,8 +125,17 @@ class TurnReader:
             named = [each.id for each in readable if each.slug in names or each.id in names]
             scope = scope.narrow(frozenset(named))
         entry = replace(reading.entry, action=AccessAction.SEARCH, at=self.clock.now())
-        result = await self.retriever.search(query, scope, limit, entry=entry)
+        result = await self.retriever.search(query, scope, limit, entry=entry, within=within)
         return result.hits
+
+    async def still(self, hits: Sequence[Hit], reading: Reading) -> Sequence[Hit]:
+        """Those of a search that ended a while ago that can be read now."""
+        if not hits:
+            return hits
+        scope = await self.renewed(reading)
+        there = await self.passages.load(scope, [hit.passage.id for hit in hits])
+        ids = {passage.id for passage in there}
+        return [hit for hit in hits if hit.passage.id in ids]
 
     async def renewed(self, reading: Reading) -> Scope:
         """The scope as it is now, never wider than the turn's first: of the agent's side, too."""

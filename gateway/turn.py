@@ -239,7 +239,8 @@ class TurnRunner:
             show.only_while(stream.may_show)
         tool = reading if self._has_collections(reading) else None
         model = self.models.find(begun.agent.model, *begun.agent.fallbacks)
-        loop = ToolLoop(self.reader, begun.colleagues, partial(self._consult, asked))
+        consult = partial(self._consult, asked)
+        loop = ToolLoop(self.reader, begun.colleagues, consult, begun.agent.knowledge_base)
         return await loop.complete(model, begun.prompt, begun.grounds, stream, tool)
 
     async def _consult(self, asked: Asked, agent_id: str, question: str) -> Told | None:

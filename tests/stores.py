@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gateway.interfaces import Clock, Ids
+from gateway.knowledge.filtered import FilteredSearch
+from gateway.knowledge.search import Search
 from gateway.store import Store, open_store
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
@@ -38,3 +40,8 @@ async def lay_databases(home: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(data)
         path.chmod(0o600)
+
+
+def filtering(search: Search, store: Store) -> FilteredSearch:
+    """The search with a filter before it, as turns have it."""
+    return FilteredSearch(search, store.passages, store.passages, store.sources)

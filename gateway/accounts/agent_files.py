@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 import tomlkit
 
+from gateway.accounts.agent_tools import knowledge_base_of
 from gateway.core.agents import (
     INJECT_BUDGET_CHARS,
     TOP_K,
@@ -112,6 +113,7 @@ class AgentFolder:
             persona=_persona(folder / PERSONA),
             knowledge=knowledge_of(table, agent_id),
             colleagues=_colleagues(agent, agent_id),
+            knowledge_base=knowledge_base_of(table, agent_id),
         )
 
     def _create(self, settings: AgentSettings) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.core.access import AgentSide
+from gateway.core.knowledge_tool import KnowledgeBaseTool
 
 TOP_K = (1, 8)  # lowest and highest allowed; out-of-range values are clamped (FEATURES A5, A29)
 INJECT_BUDGET_CHARS = (500, 12_000)
@@ -43,6 +44,7 @@ class AgentSettings:
     is_archived: bool = False
     fallbacks: tuple[str, ...] = ()
     colleagues: tuple[str, ...] = ()  # ids of agents that this one may ask
+    knowledge_base: KnowledgeBaseTool | None = None  # None: no such tool
 
     @property
     def side(self) -> AgentSide:

@@ -8,6 +8,8 @@ import pytest
 from gateway.accounts.agent_files import AgentFolder
 from gateway.core.access import Agent
 from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
+from gateway.core.filters import EqualTo
+from gateway.core.knowledge_tool import DESCRIPTION_CHARS, KnowledgeBaseTool
 from gateway.errors import InvalidRequestError
 from gateway.store import Store
 
@@ -114,3 +116,49 @@ async def test_a_model_or_several_in_order(
     copied = await files.load("ben")
     assert copied is not None
     assert (copied.model, copied.fallbacks) == (model, fallbacks)
+
+
+TOOL = "[tools.knowledge_base]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("[tools]\n", None),
+        (TOOL, KnowledgeBaseTool()),
+        (TOOL + 'filters = {category = "billing", year = 2026, ok = true}',
+            KnowledgeBaseTool(EqualTo({"category": "billing", "year": 2026, "ok": True}))),
+        (TOOL + "filters = {}", KnowledgeBaseTool()),
+        (TOOL + 'filters = "billing"', None),
+        (TOOL + 'filters = {category = ["a", "b"]}', None),
+        (TOOL + "filters = {day = 2026-01-01}", None),
+        (TOOL + "top_k = 0", KnowledgeBaseTool(top_k=1)),
+        (TOOL + "top_k = 99", KnowledgeBaseTool(top_k=20)),
+        (TOOL + 'top_k = "3"', KnowledgeBaseTool()),
+        (TOOL + "top_k = 2.5", KnowledgeBaseTool()),
+        (TOOL + "timeout_s = 2", KnowledgeBaseTool(timeout_s=2.0)),
+        (TOOL + "timeout_s = 0", KnowledgeBaseTool(timeout_s=0.1)),
+        (TOOL + "timeout_s = inf", KnowledgeBaseTool(timeout_s=60.0)),
+        (TOOL + "timeout_s = nan", KnowledgeBaseTool()),
+        (TOOL + "timeout_s = true", KnowledgeBaseTool()),
+        (TOOL + 'description = " 只查保單。 "', KnowledgeBaseTool(description="只查保單。")),
+        (TOOL + 'description = " "', KnowledgeBaseTool()),
+        (TOOL + "description = 3", None),
+        (TOOL + f'description = "{"x" * (DESCRIPTION_CHARS + 1)}"', None),
+        (TOOL + "is_background = true", KnowledgeBaseTool(is_background=True)),
+        (TOOL + 'is_background = "yes"', None),
+        ("tools = 3", None),
+        ("[tools]\nknowledge_base = true", None),
+        ("[tools", None),
+    ],
+)  # fmt: skip
+async def test_the_section_of_the_tool(
+    files: AgentFolder, tmp_path: Path, text: str, expected: KnowledgeBaseTool | None
+) -> None:
+    (tmp_path / "agents" / "anna" / "agent.toml").write_text(text, "utf-8")
+    found = await files.load("anna")
+    assert found is not None
+    assert found.knowledge_base == expected
+    is_whole = text != "[tools"
+    assert found.knowledge == (AgentKnowledge() if is_whole else NOTHING)

@@ -19,6 +19,7 @@ from gateway.core.access import (
 )
 from gateway.core.agents import AgentKnowledge, AgentSettings, AnswerMode
 from gateway.core.audit import AccessEntry
+from gateway.core.filters import Filter
 from gateway.core.followups import Wording
 from gateway.core.matching import index_tokens, match_text, query_terms
 from gateway.core.messages import InboundMessage, Reply, Sender
@@ -176,13 +177,17 @@ class FakeRetriever:
         *,
         entry: AccessEntry,
         wordings: Sequence[Wording] = (),
+        within: Filter | None = None,
     ) -> SearchResult:
         self.queries.append(query)
         self.wordings.append(wordings)
         self.scopes.append(scope.collections)
         terms = query_terms(" ".join(each.text for each in wordings) or query).terms
         readable = [
-            p for p in self.office.passages.values() if p.collection_id in scope.collections
+            p
+            for p in self.office.passages.values()
+            if p.collection_id in scope.collections
+            and (within is None or within.matches({"id": p.source_id, "title": p.title}))
         ]
         rated = [(_share(terms, p.text), p) for p in readable]
         rated = sorted((each for each in rated if each[0]), key=lambda each: (-each[0], each[1].id))

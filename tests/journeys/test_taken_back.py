@@ -40,7 +40,7 @@ from tests.fakes.models import ScriptedModel
 from tests.fakes.times import RealClock, RealIds
 from tests.simulators.line import LineSimulator
 from tests.simulators.line_files import Body, File, LineFiles, file_event, unsent
-from tests.stores import new_store
+from tests.stores import filtering, new_store
 
 USER, OTHER, GROUP = "U" + "1" * 32, "U" + "2" * 32, "C" + "3" * 32
 IN_GROUP = {"type": "group", "groupId": GROUP, "userId": USER}
@@ -116,7 +116,13 @@ def reading(store: Store, home: Path, model: ScriptedModel, sender: OutboxSender
     search = Search(store.passages, store.vectors, encoder, store.audit, clock, no_calibration)
     agents = AgentFolder(home / "agents", store.agents)
     reader = TurnReader(
-        scopes, store.collections, search, store.passages, clock, agents, store.turns
+        scopes,
+        store.collections,
+        filtering(search, store),
+        store.passages,
+        clock,
+        agents,
+        store.turns,
     )
     return TurnRunner(scopes, agents, reader, model, store.turns, sender, clock)
 

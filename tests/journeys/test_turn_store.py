@@ -39,7 +39,7 @@ from tests.fakes.knowledge import FakeEncoder
 from tests.fakes.models import ScriptedModel
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
-from tests.stores import new_store
+from tests.stores import filtering, new_store
 
 QUESTION = "到職滿一年的特休有幾天？"
 LEAVE = "同仁到職滿半年者，給予特別休假三日；滿一年者七日。特休應於一週前申請。"
@@ -76,7 +76,13 @@ class House:
             store.passages, store.vectors, self.encoder, store.audit, clock, calibrations
         )
         reader = TurnReader(
-            scopes, store.collections, search, store.passages, clock, self.files, store.turns
+            scopes,
+            store.collections,
+            filtering(search, store),
+            store.passages,
+            clock,
+            self.files,
+            store.turns,
         )
         channels = {("fake", "main"): self.channel}
         replies = OutboxSender(store.outbox, store.inbox, channels, clock)

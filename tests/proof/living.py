@@ -54,6 +54,7 @@ from tests.fakes.wound_clock import WoundClock
 from tests.knowledge.tripwire import Tripwire
 from tests.proof.bridge import account_of
 from tests.proof.reference import Employee, Share, Shelf, Turn, World
+from tests.stores import filtering
 
 TOP_K = 8  # of every agent: the most there is
 QUESTION = "差旅 報支 規定"
@@ -128,7 +129,13 @@ class Company:
         search.noting = self.noting
         replies = OutboxSender(store.outbox, store.inbox, {("fake", "main"): FakeChannel()}, clock)
         reader = TurnReader(
-            self.scopes, store.collections, search, index, clock, self.files, store.turns
+            self.scopes,
+            store.collections,
+            filtering(search, store),
+            index,
+            clock,
+            self.files,
+            store.turns,
         )
         self.runner = TurnRunner(
             self.scopes, self.files, reader, ScriptedModel([]), store.turns, replies, clock

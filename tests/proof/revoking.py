@@ -48,6 +48,7 @@ from tests.fakes.channels import FakeChannel, said
 from tests.fakes.knowledge import FakeEncoder
 from tests.fakes.times import RealIds
 from tests.fakes.wound_clock import WoundClock
+from tests.stores import filtering
 from tests.surfaces.serving import CONFIG, operate
 
 QUESTION = "到職滿一年的特休有幾天？"
@@ -204,7 +205,9 @@ class Scene:
         search = Search(
             index, store.vectors, FakeEncoder(), store.audit, self.clock, lambda _: CALIBRATION
         )
-        reader = replace(self.app.turns.reader, retriever=search, clock=self.clock)
+        reader = replace(
+            self.app.turns.reader, retriever=filtering(search, store), clock=self.clock
+        )
         consulting = Consulting(self.app.turns.agents, IDS, self.clock)
         return replace(
             self.app.turns,
