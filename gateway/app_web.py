@@ -18,7 +18,16 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock
-from gateway.surfaces import health, http, retrieve, upload
+from gateway.surfaces import (
+    chat_socket,
+    health,
+    http,
+    mcp_http,
+    retrieve,
+    rpc,
+    upload,
+    widget_socket,
+)
 from gateway.surfaces.chat_socket import ChatSockets
 from gateway.surfaces.docs_page import DocsPage
 from gateway.surfaces.health import Health
@@ -44,7 +53,15 @@ SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
 READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills no memory
 UNSETTLED = ("unknown", "dead")
-ROUTES = (*upload.ROUTES, *health.ROUTES, *retrieve.ROUTES)  # described for /openapi.json
+ROUTES = (  # described for /openapi.json
+    *upload.ROUTES,
+    *health.ROUTES,
+    *retrieve.ROUTES,
+    *mcp_http.ROUTES,
+    *rpc.ROUTES,
+    *chat_socket.ROUTES,
+    *widget_socket.ROUTES,
+)
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

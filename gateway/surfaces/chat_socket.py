@@ -18,6 +18,7 @@ from gateway.errors import GatewayError
 from gateway.interfaces import Clock
 from gateway.operations.chat import Chat
 from gateway.operations.table import Caller
+from gateway.surfaces.routes import Route, query_parameter
 from gateway.surfaces.session import HttpCallers, language_of
 
 log = structlog.get_logger()
@@ -30,6 +31,24 @@ SEND_TIMEOUT_S = 20.0
 CHECKED_EVERY_S = 1.0
 SIGNED_OUT = 4401  # our own close code: do not come back without signing in
 MAIN = "main"
+
+ROUTES = (
+    Route(
+        "get",
+        "/ws/chat",
+        "Open the socket of a web chat; docs/api.md tells of its frames.",
+        "chat",
+        ("token", "session"),
+        parameters=(
+            query_parameter(
+                "conversation_id", {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+            ),
+            query_parameter("after", {"type": "string"}, "The last turn that is known already."),
+        ),
+        status=101,
+        statuses=(403,),
+    ),
+)
 
 
 class ChatSockets:

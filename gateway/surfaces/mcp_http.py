@@ -13,12 +13,50 @@ from gateway.surfaces.doors import Doors
 from gateway.surfaces.http import error_response
 from gateway.surfaces.mcp_asgi import Application, answered
 from gateway.surfaces.mcp_tools import FixedTools, Tool
+from gateway.surfaces.routes import Route, header_parameter
 from gateway.surfaces.session import HttpCallers, language_of
 
 log = structlog.get_logger()
 SURFACE = "mcp"
 CALLER = "shutten.caller"  # in the scope of each request
 START_S = 30.0  # the SDK is loaded at the first request
+
+_MESSAGE = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}}
+_STREAM = {"text/event-stream": {"type": "string"}}
+_HEADERS = (
+    header_parameter("Mcp-Session-Id", "Of revisions up to 2025-11-25: told by the first answer."),
+    header_parameter("MCP-Protocol-Version"),
+)
+# ours, or JSON-RPC's own where the protocol refuses
+_ERRORS = {"anyOf": [{"$ref": "#/components/schemas/Error"}, _MESSAGE]}
+
+
+def _route(method: str, summary: str, **more: Any) -> Route:
+    security = ("token", "key", "agentKey", "agentApiKey")
+    statuses = (403, 405, 406, 409, 415, 500)
+    return Route(
+        method, "/mcp", summary, "mcp", security, _HEADERS,
+        statuses=statuses, errors=_ERRORS, **more,
+    )  # fmt: skip
+
+
+ROUTES = (
+    _route(
+        "post",
+        "Send a message of the Model Context Protocol (streamable HTTP).",
+        body=_MESSAGE,
+        answer=_MESSAGE,
+        also=_STREAM,
+        without_body=(202,),
+    ),
+    _route(
+        "get",
+        "Listen to what the server tells of itself in a session.",
+        answer={"type": "string"},
+        answer_type="text/event-stream",
+    ),
+    _route("delete", "End a session."),
+)
 
 
 class Sessions(Protocol):

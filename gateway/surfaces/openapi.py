@@ -10,6 +10,7 @@ from gateway.operations.table import Operation, Permission
 from gateway.surfaces.idempotency import CREATING, PARAMETER
 from gateway.surfaces.json_body import GREATEST_INT
 from gateway.surfaces.routes import Route
+from gateway.surfaces.session import COOKIE
 
 REFERENCE = "#/components/schemas/{name}"
 EVERY = (400, 401, 404, 413, 429, 503, 504, 507)
@@ -21,6 +22,12 @@ SCHEMES: Mapping[str, Any] = {
         "in": "header",
         "name": "X-API-Key",
         "description": "An account's token, in another header; also as `api-key`.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "A browser's session, for our own pages.",
     },
     "agentKey": {"type": "http", "scheme": "bearer", "description": "A key of the agent."},
     "agentApiKey": {
@@ -49,9 +56,10 @@ ERROR: Mapping[str, Any] = {
 NAMES = {
     400: "The request does not fit its schema.",
     401: "No token or key, or none that holds.",
-    403: "Not by a token: sign in to the page.",
+    403: "Not by a token, or not from this page.",
     404: "Missing, or not for the asker: the two look alike.",
     405: "The address does not take this method.",
+    406: "None of the types that are asked for.",
     409: "It is otherwise by now.",
     413: "Too large.",
     415: "Not a type that is read here.",
@@ -124,7 +132,7 @@ def _route(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "tags": [route.tag],
         "parameters": list(route.parameters),
-        "security": [{name: []} for name in route.security],
+        "security": [{name: []} if name else {} for name in route.security],
     }
     if route.body is not None:
         content = {route.body_type: {"schema": route.body}}
@@ -132,8 +140,13 @@ def _route(route: Route) -> dict[str, Any]:
     done = {"description": "Done."}
     if route.answer is not None:
         done = _content("The answer.", route.answer, route.answer_type)
+        done["content"] |= {kind: {"schema": schema} for kind, schema in route.also.items()}
     schema = route.errors or {"$ref": "#/components/schemas/Error"}
-    told["responses"] = {str(route.status): done} | _errors((*EVERY, *route.statuses), schema)
+    told["responses"] = {
+        str(route.status): done,
+        **{str(status): {"description": "Done."} for status in route.without_body},
+        **_errors((*EVERY, *route.statuses), schema),
+    }
     return told
 
 

@@ -7,6 +7,7 @@ from typing import Any
 Schema = Mapping[str, Any]
 ANYONE: tuple[str, ...] = ()
 TOKEN = ("token", "key")  # security schemes of openapi.SCHEMES
+OPTIONAL = ""  # among others: who sends none may ask too
 AGENT_KEY = ("agentKey", "agentApiKey")
 
 
@@ -28,6 +29,8 @@ class Route:
     answer_type: str = "application/json"
     status: int = 200
     statuses: tuple[int, ...] = ()
+    also: Mapping[str, Schema] = field(default_factory=dict)  # the answer in other media types
+    without_body: tuple[int, ...] = ()  # other statuses that are no errors
     errors: Schema | None = None
     schemas: Mapping[str, Schema] = field(default_factory=dict)  # for #/components/schemas/
 
@@ -48,4 +51,10 @@ def query_parameter(
 ) -> Schema:
     """A parameter after the `?`."""
     told = {"name": name, "in": "query", "required": required, "schema": schema}
+    return told | {"description": description} if description else told
+
+
+def header_parameter(name: str, description: str = "") -> Schema:
+    """A header that may come along."""
+    told = {"name": name, "in": "header", "schema": {"type": "string"}}
     return told | {"description": description} if description else told

@@ -11,8 +11,9 @@ from gateway.errors import TABLE, GatewayError, InvalidRequestError
 from gateway.operations.registry import Registry
 from gateway.operations.table import Caller
 from gateway.surfaces.http import json_response
-from gateway.surfaces.idempotency import HEADER, Idempotency
+from gateway.surfaces.idempotency import HEADER, PARAMETER, Idempotency
 from gateway.surfaces.json_body import decoded
+from gateway.surfaces.routes import OPTIONAL, Route
 from gateway.surfaces.session import (
     COOKIE,
     NOBODY,
@@ -27,6 +28,48 @@ BATCH = 50  # calls in one batch
 LOGIN, LOGOUT = "auth.login", "auth.logout"
 NAMED = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found"}
 SHOWN = ("version",)  # what of an error's parameters a program can go on with: A2's conflict
+
+_ID = {"type": ["string", "number", "null"]}
+_CALL = {
+    "type": "object",
+    "required": ["jsonrpc", "method"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "method": {"type": "string"},
+        "params": {"type": ["object", "array"]},
+        "id": _ID,
+    },
+}
+_ANSWER = {
+    "type": "object",
+    "required": ["jsonrpc", "id"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": _ID,
+        "result": {},
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {}},
+        },
+    },
+}
+ROUTES = (
+    Route(
+        "post",
+        "/rpc",
+        "Call operations as JSON-RPC 2.0; errors stand in the answer.",
+        "rpc",
+        ("token", "session", OPTIONAL),  # signing in
+        parameters=(PARAMETER,),
+        body={
+            "oneOf": [_CALL, {"type": "array", "minItems": 1, "maxItems": BATCH, "items": _CALL}]
+        },
+        answer={"oneOf": [_ANSWER, {"type": "array", "items": _ANSWER}]},
+        statuses=(403, 405, 500),
+        without_body=(204,),  # of notifications alone
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gateway.core.visitors import Visitor, Windows, issue, verify
 from gateway.errors import GatewayError, InvalidRequestError
 from gateway.interfaces import Accept, Clock
 from gateway.operations.visitors import Said
+from gateway.surfaces.routes import ANYONE, Route, path_parameter
 from gateway.surfaces.session import language_of
 from gateway.surfaces.widget_door import WidgetDoor, address_of
 
@@ -29,6 +30,18 @@ HEARTBEAT_S = 30.0
 SEND_TIMEOUT_S = 20.0
 MOST_SOCKETS_OF_ADDRESS = 100  # a whole office may stand behind one
 OVER = 4401  # our own close code: the token holds no more, come back without it
+ROUTES = (
+    Route(
+        "get",
+        "/ws/widget/{agent}",
+        "Open the socket of a website's visitor; docs/widget.md tells of its frames.",
+        "chat",
+        ANYONE,
+        parameters=(path_parameter("agent", "Whose widget it is."),),
+        status=101,
+        statuses=(403,),
+    ),
+)
 
 
 class WidgetSockets:

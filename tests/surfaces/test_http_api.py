@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 from openapi_schema_validator import OAS31Validator
 
+from gateway.app import open_app
 from gateway.operations.table import Permission
 from gateway.store.statements import raw
 from gateway.surfaces.rest import BY_COOKIE
@@ -66,6 +68,42 @@ async def test_the_description_tells_of_every_operation_and_is_valid(
     for name, schema in told["components"]["schemas"].items():
         OAS31Validator.check_schema(schema)
         assert name.replace(".", "").replace("_", "").isalnum()
+
+
+# what is no API: our own pages and their parts, and what each platform sends in its own form
+NOT_DESCRIBED = frozenset(
+    {
+        "GET /",
+        "GET /web/session",
+        "GET /web/strings/{language}",
+        "GET /web/{name}",
+        "GET /widget.js",
+        "GET /widget/{agent}",
+        "GET /link/{channel}/{name}",
+        "POST /link/{channel}/{name}",
+        "POST /webhooks/{channel}/{name}",
+        "POST /agents('{agent}')/retrieve",  # OData's form of the address that is described
+        "POST /api/operations/{name}",  # each operation at its own address
+    }
+)
+OF_MCP = ("GET", "POST", "DELETE")  # its route takes every method, and refuses the others itself
+
+
+async def test_every_route_is_described_or_no_api(template: Path, home: Path) -> None:
+    shutil.copytree(template, home)
+    async with open_app(home) as app, TestClient(TestServer(app.application())) as client:
+        async with client.get("/openapi.json") as response:
+            paths = (await response.json())["paths"]
+        routes = [each for each in client.app.router.routes() if each.method != "HEAD"]
+    there = {
+        f"{method} {route.resource.canonical}"
+        for route in routes
+        if route.resource is not None
+        for method in (OF_MCP if route.method == "*" else (route.method,))
+    }
+    told = {f"{method.upper()} {path}" for path, found in paths.items() for method in found}
+    assert there - told == NOT_DESCRIBED
+    assert {each for each in told - there if "/api/operations/" not in each} == set()
 
 
 async def test_an_operation_answers_with_its_result_or_a_code(template: Path, home: Path) -> None:
