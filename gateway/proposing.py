@@ -13,7 +13,7 @@ from gateway.core.messages import Conversation, InboundMessage, Sender
 from gateway.core.proposals import FILES_AT_ONCE, Proposal, may_propose_in_chat
 from gateway.errors import GatewayError, NotFoundError
 from gateway.interfaces import AgentFiles, Channel, Claimed, Scopes
-from gateway.knowledge.proposal_files import opened
+from gateway.knowledge.beneath import opened
 from gateway.knowledge.proposals import Offered, Proposals, ProposingTurn, file_offered
 
 MINUTES = 30  # how long the shelf keeps files

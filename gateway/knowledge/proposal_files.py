@@ -4,7 +4,6 @@ import asyncio
 import errno
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import BinaryIO
 
 from gateway.core.proposals import PREVIEW_BYTES, preview
 from gateway.errors import GatewayError, InvalidRequestError, StoreError
+from gateway.knowledge.beneath import opened, opened_beneath
 
 CHUNK_BYTES = 1 << 20
 ATTACHMENTS = "attachments"
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FILE = InvalidRequestError("path", reason="path: a file in attachments/")
 
 Open = Callable[[], BinaryIO]
@@ -49,6 +48,10 @@ class ProposalFolder:
         """The file from its start, or None where it is gone or holds other bytes by now."""
         return await asyncio.to_thread(_same, self._folder / name, sha256)
 
+    def path(self, name: str) -> Path:
+        """Where it lies."""
+        return self._folder / name
+
     async def preview(self, name: str) -> str | None:
         """Its first characters, where it is a text."""
         return await asyncio.to_thread(_preview, self._folder / name)
@@ -62,11 +65,6 @@ class ProposalFolder:
         return await asyncio.to_thread(_listed, self._folder) - self._held
 
 
-def opened(path: Path) -> BinaryIO:
-    """A regular file under its own name only: no link, no pipe. OSError."""
-    return _regular(os.open(path, _READ | os.O_NONBLOCK))
-
-
 def opened_attachment(agents: Path, agent_id: str, path: str) -> BinaryIO:
     """A file in the agent's own `attachments/`, by a way that no link can bend.
 
@@ -78,31 +76,9 @@ def opened_attachment(agents: Path, agent_id: str, path: str) -> BinaryIO:
     if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise _NO_FILE
     try:
-        return _walked(agents, [agent_id, ATTACHMENTS, *parts])
+        return opened_beneath(agents, [agent_id, ATTACHMENTS, *parts])
     except OSError as error:
         raise _NO_FILE from error
-
-
-def _walked(start: Path, parts: Sequence[str]) -> BinaryIO:
-    """Folder by folder, each opened in the one before it."""
-    folder = os.open(start, _READ & ~os.O_NOFOLLOW | os.O_DIRECTORY)
-    try:
-        for part in parts[:-1]:
-            inner = os.open(part, _READ | os.O_DIRECTORY, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return _regular(os.open(parts[-1], _READ | os.O_NONBLOCK, dir_fd=folder))
-    finally:
-        os.close(folder)
-
-
-def _regular(descriptor: int) -> BinaryIO:
-    found = os.fstat(descriptor)
-    # a second name would be a way in for files from elsewhere
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "no plain file")
-    return os.fdopen(descriptor, "rb")
 
 
 def _made(folder: Path) -> None:
