@@ -7,17 +7,19 @@ from pathlib import Path
 from gateway import knowledge_config
 from gateway.app_library import Shelves, build_encoder, former_encoders
 from gateway.app_reload import ConfigFile
-from gateway.cloud_config import wanted_of
+from gateway.cloud_config import cloud_keys, wanted_of
 from gateway.config import Config
 from gateway.interfaces import Clock, Encoder
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.operations import embedding_cloud
 from gateway.operations.embedding import EmbeddingSeams, ModelDesk
 from gateway.operations.embedding_cloud import CloudDesk
+from gateway.operations.embedding_types import CloudChoice, Settings
 from gateway.settings_file import SettingsFile
 from models.bundle import Bundles
-from models.cloud.settings import CloudSettings
+from models.cloud.settings import VENDORS, CloudSettings, Vendor, address_of
 from models.switching import Former
+from models.worker_client import LocalEncoder
 
 FOLDER = Path("models") / "embedding"  # in a home
 
@@ -65,18 +67,27 @@ def build_models(
         await chosen.follow(file.peek())
 
     written = SettingsFile(home / "config.toml")
+    store = shelves.store
     cloud = CloudDesk(
-        partial(_wanted, file), written, audit=shelves.store.audit, clock=clock, look=look
+        partial(_wanted, file),
+        written,
+        audit=store.audit,
+        clock=clock,
+        look=look,
+        settled=lambda: _settled(file.peek()),
+        is_loaded=partial(_is_loaded, shelves),
+        coverage=store.coverage,
+        accounts=store.accounts,
     )
     seams = EmbeddingSeams(
         bundles=Bundles(home / FOLDER),
         switch=shelves.switch,
-        coverage=shelves.store.coverage,
+        coverage=store.coverage,
         settings=written,
         selected=lambda: chosen.settings.local_model,
         look=look,
         backfill=shelves.ingestion.backfill,
-        audit=shelves.store.audit,
+        audit=store.audit,
         clock=clock,
         choose_cloud=cloud.choose,
         cloud_rows=embedding_cloud.operations(cloud),
@@ -86,3 +97,33 @@ def build_models(
 
 def _wanted(file: ConfigFile, provider: str, model: str, account: str) -> CloudSettings | None:
     return wanted_of(file.peek(), provider, model, account)
+
+
+def _settled(config: Config) -> Settings:
+    embedding = knowledge_config.read(config).embedding
+    keys = cloud_keys(config)
+    return Settings(
+        provider=embedding.provider,
+        local_model=embedding.local_model,
+        cloud_model=keys.cloud_model,
+        cloud_account=keys.cloud_account,
+        consent=None if embedding.cloud is None else embedding.cloud.consent,
+        clouds=tuple(_choice(config, vendor) for vendor in VENDORS.values()),
+    )
+
+
+def _choice(config: Config, vendor: Vendor) -> CloudChoice:
+    cloud = wanted_of(config, vendor.name, "", "")
+    host = "" if cloud is None else address_of(cloud)[0]
+    is_own = cloud is not None and cloud.is_vendors_own
+    accounts = [
+        name
+        for name, table in config.providers.items()
+        if table.get("kind", "openai") == vendor.name
+    ]
+    return CloudChoice(vendor.name, vendor.model, host, is_own, accounts)
+
+
+def _is_loaded(shelves: Shelves) -> bool | None:
+    serving = shelves.switch.serving
+    return bool(serving.worker_pids) if isinstance(serving, LocalEncoder) else None

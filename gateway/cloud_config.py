@@ -15,7 +15,6 @@ from models.cloud.settings import HTTPS_PORT, VENDORS, CloudSettings, Consent, p
 
 FORCED_OFF = "SHUTTEN_REDACTION_OFF"  # a variable: any value but an empty one
 NO_KEY = Secret("")
-_ENDPOINT = frozenset({"cloud_base_url", "allow_private_endpoint"})
 EMBEDDING_ONLY = frozenset({"gemini"})  # kinds of providers that no language model here speaks
 
 
@@ -64,11 +63,17 @@ def cloud_of(
 
 def wanted_of(config: Config, provider: str, model: str, account: str) -> CloudSettings | None:
     """As `cloud_of`, for a choice that somebody thinks of; the endpoint is the file's."""
-    table = {key: config.embedding[key] for key in _ENDPOINT & config.embedding.keys()}
-    found, _ = lenient_section(CloudKeys, table, "knowledge.embedding", {})
-    keys = replace(found, cloud_model=model, cloud_account=account)
+    keys = replace(cloud_keys(config), cloud_model=model, cloud_account=account)
     consent = consent_of(config.embedding.get("cloud_disclosure_ack"))
     return cloud_of(config, provider, keys, consent)
+
+
+def cloud_keys(config: Config) -> CloudKeys:
+    """What the file says of the cloud, whichever provider is chosen."""
+    names = {each.name for each in fields(CloudKeys)} & config.embedding.keys()
+    table = {key: config.embedding[key] for key in names}
+    found, _ = lenient_section(CloudKeys, table, "knowledge.embedding", {})
+    return found
 
 
 def consent_of(table: object) -> Consent | None:

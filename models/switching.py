@@ -83,6 +83,11 @@ class EncoderSwitch:
         return self._wanted
 
     @property
+    def serving(self) -> Encoder:
+        """For questions, as long as the next change does not come."""
+        return self._serving
+
+    @property
     def is_switching(self) -> bool:
         """Whether questions still go to the former one."""
         return self._serving is not self._wanted

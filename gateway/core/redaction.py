@@ -53,13 +53,9 @@ class Redactor:
         self._rules: list[tuple[Rule, regex.Pattern[str]]] = []
         self.problem = _problem(settings)
         for rule in settings.rules if not self.problem else ():
-            try:
-                pattern = regex.compile(rule.pattern)
-            except (regex.error, ValueError, OverflowError, RecursionError):
-                self.problem = f"redaction.rules.{rule.name}: does not compile"
-                break
-            if not rule.pattern or pattern.search("", timeout=MATCH_S) is not None:
-                self.problem = f"redaction.rules.{rule.name}: matches nothing at all"
+            pattern = _compiled(rule)
+            if isinstance(pattern, str):
+                self.problem = f"redaction.rules.{rule.name}: {pattern}"
                 break
             self._rules.append((rule, pattern))
 
@@ -99,6 +95,23 @@ class Redactor:
                 if first < last:
                     _take(taken, first, last, rule)
         return taken
+
+
+def counted(settings: RedactionSettings) -> tuple[int, int]:
+    """(rules that compile, rules that do not), whether redaction is on or not; for people."""
+    broken = sum(isinstance(_compiled(rule), str) for rule in settings.rules)
+    return len(settings.rules) - broken, broken
+
+
+def _compiled(rule: Rule) -> regex.Pattern[str] | str:
+    """The pattern, or what is wrong with it."""
+    try:
+        pattern: regex.Pattern[str] = regex.compile(rule.pattern)
+        if not rule.pattern or pattern.search("", timeout=MATCH_S) is not None:
+            return "matches nothing at all"
+    except (regex.error, ValueError, OverflowError, RecursionError):
+        return "does not compile"
+    return pattern
 
 
 def _take(taken: list[tuple[int, int, Rule]], first: int, last: int, rule: Rule) -> None:

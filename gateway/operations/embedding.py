@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from gateway import catalogue
 from gateway.core.audit import Details, SecurityEvent
 from gateway.errors import ConflictError, GatewayError, InvalidRequestError
 from gateway.interfaces import Audit, Clock, VectorCoverage
@@ -19,7 +20,7 @@ from models import progress as installs
 from models.bundle import Bundles
 from models.catalogue import get
 from models.files import MANIFEST_FILE
-from models.install import ListedModel, install, listing, remove, verify
+from models.install import ListedModel, ModelState, install, listing, remove, verify
 from models.switching import EncoderSwitch
 
 log = structlog.get_logger()
@@ -56,6 +57,8 @@ class ModelDesk:
     _queue: "asyncio.Queue[types.InstallRequest]" = field(default_factory=asyncio.Queue)
     _waiting: set[str] = field(default_factory=set)
     _failures: dict[str, str] = field(default_factory=dict)
+    _verified: dict[str, int] = field(default_factory=dict)  # the manifest of the files compared
+    _current: str = ""
 
     @property
     def _folder(self) -> Path:
@@ -85,6 +88,9 @@ class ModelDesk:
 
     async def _install(self, request: types.InstallRequest) -> None:
         name = request.model
+        if name not in self._waiting:  # it was cancelled before its turn came
+            return
+        self._current = name
         work = asyncio.get_running_loop().run_in_executor(None, self._put_in, request)
         try:
             await asyncio.shield(work)
@@ -95,7 +101,10 @@ class ModelDesk:
         except GatewayError as error:
             log.warning("model_not_installed", model=name, code=error.code, detail=str(error))
             self._failures[name] = error.code
+        else:
+            self._verified[name] = self._manifest(name)  # as it was put in
         finally:
+            self._current = ""
             self._waiting.discard(name)
 
     def _put_in(self, request: types.InstallRequest) -> None:
@@ -108,7 +117,7 @@ class ModelDesk:
 
     # ---------------------------------------------------------------- what can be asked
 
-    async def status(self, _caller: Caller, _request: Nothing) -> types.EmbeddingStatus:
+    async def status(self, caller: Caller, _request: Nothing) -> types.EmbeddingStatus:
         """What answers questions now, what will, and how far it is."""
         switch = self.seams.switch
         passages, embedded = await self.seams.coverage.of(switch.wanted.model_key)
@@ -121,7 +130,7 @@ class ModelDesk:
             wanted_unavailable=await switch.wanted.unavailable(),
             passages=passages,
             embedded=embedded,
-            models=[self._view(row, bundled) for row in rows],
+            models=[self._view(row, bundled, caller.language) for row in rows],
         )
 
     async def install(self, caller: Caller, request: types.InstallRequest) -> None:
@@ -138,13 +147,18 @@ class ModelDesk:
 
     async def cancel(self, _caller: Caller, request: types.ModelRequest) -> None:
         """NotFoundError: it is not being installed."""
-        get(request.model, self.seams.bundles.models)
-        await asyncio.to_thread(installs.cancel, self._folder, request.model)
+        name = get(request.model, self.seams.bundles.models).name
+        if name in self._waiting and name != self._current:  # its turn has not come
+            self._waiting.discard(name)
+            self._failures[name] = "model_install_cancelled"
+            return
+        await asyncio.to_thread(installs.cancel, self._folder, name)
 
     async def remove(self, caller: Caller, request: types.ModelRequest) -> None:
         """Delete its files; vectors stay, and are used again once it is installed anew."""
         models = self.seams.bundles.models
         await asyncio.to_thread(remove, request.model, self._folder, models)
+        self._failures.pop(request.model, None)
         await self._record(caller, "embedding_model_remove", {"model": request.model})
 
     async def verify(self, caller: Caller, request: types.ModelRequest) -> types.VerifiedView:
@@ -152,6 +166,7 @@ class ModelDesk:
         bundles = self.seams.bundles
         opened = await asyncio.to_thread(bundles.install, request.model)
         source = await asyncio.to_thread(verify, request.model, self._folder, bundles.models)
+        self._verified[request.model] = await asyncio.to_thread(self._manifest, request.model)
         if opened is not None:
             details: Details = {"model": request.model, "bundle": True}
             await self._record(caller, "embedding_model_install", details)
@@ -182,10 +197,19 @@ class ModelDesk:
         await self._record(caller, "embedding_rebuild", {"model": key})
         await self.seams.backfill()
 
-    def _view(self, row: ListedModel, bundled: Sequence[str]) -> types.ModelView:
+    def _manifest(self, name: str) -> int:
+        """Changes when the files are put in anew; -1 where there are none."""
+        path = self._folder / name / MANIFEST_FILE
+        return path.stat().st_ino if path.is_file() else -1
+
+    def _view(
+        self, row: ListedModel, bundled: Sequence[str], language: str | None
+    ) -> types.ModelView:
         name, told = row.model.name, row.progress
         if told is None and name in self._waiting:
             told = installs.InstallProgress("", 0, 0)
+        failure = self._failures.get(name)
+        is_whole = row.state is ModelState.INSTALLED
         return types.ModelView(
             name=name,
             state=row.state.value,
@@ -197,7 +221,9 @@ class ModelDesk:
             is_selected=name == self.seams.selected(),
             has_bundle=name in bundled,
             progress=_progress(told),
-            failure=self._failures.get(name),
+            failure=failure,
+            failure_message=catalogue.error_text(failure, language) if failure else None,
+            is_verified=is_whole and self._verified.get(name) == self._manifest(name),
         )
 
     async def _record(self, caller: Caller, event: str, details: Details) -> None:

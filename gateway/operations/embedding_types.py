@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from models.cloud.settings import Consent
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -22,7 +24,9 @@ class InstallRequest:
 class SelectRequest:
     """Who computes vectors from now on: local, none, openai or gemini.
 
-    The last three are for cloud providers; without the acknowledgement these are refused.
+    The last four are for cloud providers; without the acknowledgement these are refused.
+    `disclosure_id` is that of the disclosure that was shown: where another would be shown by now,
+    nothing is agreed to.
     """
 
     provider: str = "local"
@@ -30,6 +34,7 @@ class SelectRequest:
     cloud_model: str | None = None
     cloud_account: str | None = None
     acknowledge_disclosure: bool = False
+    disclosure_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,10 @@ class ProgressView:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """One row of the catalogue; `size` in bytes on disk, `failure` the code of the last install."""
+    """One row of the catalogue; `size` in bytes on disk, `failure` the code of the last install.
+
+    `is_verified`: every byte was compared since this gateway started, the files being the same.
+    """
 
     name: str
     state: str
@@ -56,6 +64,8 @@ class ModelView:
     has_bundle: bool
     progress: ProgressView | None
     failure: str | None
+    failure_message: str | None
+    is_verified: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +93,26 @@ class VerifiedView:
     model: str
     source: str
     from_bundle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CloudChoice:
+    """A cloud provider: its default model, where it would be asked, ids of accounts for it."""
+
+    provider: str
+    model: str
+    host: str
+    is_vendors_own: bool
+    accounts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `[knowledge.embedding]` says, and the cloud providers that it could name."""
+
+    provider: str
+    local_model: str
+    cloud_model: str
+    cloud_account: str
+    consent: Consent | None
+    clouds: tuple[CloudChoice, ...]

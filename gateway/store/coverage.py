@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from gateway.core.access import EmbeddingPolicy, Sensitivity
@@ -68,6 +68,17 @@ _UNDONE = Statement(
         func.coalesce(sources.c.status_detail, "") != StatusDetail.VECTOR_LIMIT.value,
     )
 )
+_IS_RESTRICTED = collections.c.sensitivity == Sensitivity.RESTRICTED.value
+_IS_LOCAL = collections.c.embedding_policy == EmbeddingPolicy.LOCAL_ONLY.value
+_KEPT_HERE = Statement(
+    select(
+        func.count(),
+        func.coalesce(func.sum(case((_IS_RESTRICTED, 1), else_=0)), 0),
+        func.coalesce(func.sum(case((and_(~_IS_RESTRICTED, _IS_LOCAL), 1), else_=0)), 0),
+    )
+    .select_from(collections)
+    .where(IS_LIVE)
+)
 _new = insert(counted)
 _BEGIN = Statement(
     _new.values(name=bindparam("which"), value=bindparam("at_mark")).on_conflict_do_update(
@@ -100,6 +111,13 @@ class SqliteCoverage:
 
     async def is_whole(self, model_key: str) -> bool:
         return await self._database.read(lambda c: _UNDONE.first(c, model=model_key) is None)
+
+    async def kept_here(self) -> tuple[int, int, int]:
+        def unit(connection: Connection) -> tuple[int, int, int]:
+            ((everything, restricted, local_only),) = _KEPT_HERE.all(connection)
+            return int(everything), int(restricted), int(local_only)
+
+        return await self._database.read(unit)
 
     async def begin_rebuild(self) -> None:
         def unit(connection: Connection) -> None:

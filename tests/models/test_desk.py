@@ -96,6 +96,9 @@ class FakeCoverage:
     async def is_whole(self, model_key: str) -> bool:
         return True
 
+    async def kept_here(self) -> tuple[int, int, int]:
+        return 0, 0, 0
+
     async def begin_rebuild(self) -> None:
         self.rebuilds += 1
 
@@ -204,6 +207,42 @@ async def test_cancelling_leaves_nothing_and_the_next_install_begins_anew(
     assert [path.name for path in home.models.iterdir()] == [".tiny.lock"]
     await home.desk.install(OPERATOR, types.InstallRequest("tiny"))
     await home.until(lambda row: row.state == "installed")
+
+
+async def test_what_waits_for_its_turn_can_be_cancelled(
+    gate: tuple[threading.Event, Model], tmp_path: Path
+) -> None:
+    home = Home(tmp_path, gate[1])
+    await home.desk.install(OPERATOR, types.InstallRequest("tiny"))  # nobody installs yet
+    assert (await home.row()).progress is not None
+    await home.desk.cancel(OPERATOR, TINY)
+    row = await home.row()
+    assert (row.progress, row.failure) == (None, "model_install_cancelled")
+    assert row.failure_message == "模型安裝已取消。"
+    running = asyncio.ensure_future(home.desk.run())
+    gate[0].set()
+    await asyncio.sleep(0.05)
+    assert (await home.row()).state == "not_installed"
+    await home.desk.install(OPERATOR, types.InstallRequest("tiny"))
+    await home.until(lambda row: row.state == "installed")
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_a_model_is_verified_until_its_files_are_others(
+    home: Home, gate: tuple[threading.Event, Model]
+) -> None:
+    gate[0].set()
+    catalogue = home.seams.bundles.models
+    await asyncio.to_thread(install, "tiny", home.models, models=catalogue)
+    assert not (await home.row()).is_verified
+    await home.desk.verify(OPERATOR, TINY)
+    assert (await home.row()).is_verified
+    (home.models / "tiny" / MODEL_FILE).write_bytes(b"x")
+    row = await home.row()
+    assert (row.state, row.is_verified) == ("damaged", False)
+    with pytest.raises(ModelError):
+        await home.desk.verify(OPERATOR, TINY)
 
 
 async def test_a_gateway_that_stops_ends_its_install(

@@ -254,6 +254,7 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.embedding.rebuild": (free(),),
     "knowledge.embedding.remove": (no_model(),),
     "knowledge.embedding.select": (free(provider="none"),),
+    "knowledge.embedding.settings": (free(),),
     "knowledge.embedding.status": (free(),),
     "knowledge.embedding.verify_offline": (no_model(),),
     "knowledge.grants.list": (on_shelf(OWNER),),

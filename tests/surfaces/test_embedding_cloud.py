@@ -42,6 +42,8 @@ async def test_nothing_goes_to_a_cloud_before_an_admin_has_agreed_to_just_that(
         told = await admin.rpc("knowledge.embedding.disclosure", OPENAI)
         assert (told["host"], told["is_vendors_own"]) == ("127.0.0.1", False)
         assert (told["redaction_rules"], told["has_key"], told["problem"]) == (1, True, "")
+        assert (told["rules_compiled"], told["rules_broken"]) == (1, 0)
+        assert (told["collections"], told["restricted"], told["local_only"]) == (3, 0, 0)
         assert await admin.rpc(select, OPENAI) == refused
         await admin.rpc(select, OPENAI | {"acknowledge_disclosure": True})
         now = await admin.rpc("knowledge.embedding.status")
@@ -170,3 +172,80 @@ async def test_a_collection_that_stays_here_is_labelled_so_and_again_when_it_may
 
 async def is_handbook_done(person: Person) -> bool:
     return await details(person, "handbook") == {("ready", "hybrid", False)}
+
+
+async def test_what_was_shown_is_agreed_to_and_nothing_else(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("admin") as admin:
+        path = home / "config.toml"
+        path.write_text(CONFIG.replace("{url}", "https://one.example/v1"), "utf-8")
+        told = await admin.rpc("knowledge.embedding.disclosure", OPENAI)
+        agreed = OPENAI | {"acknowledge_disclosure": True, "disclosure_id": told["id"]}
+        changes = (("one.example", "two.example"), ("enabled = true", "enabled = false"))
+        for one, other in changes:  # somebody edits the file while the dialog is open
+            before = path.read_text("utf-8")
+            path.write_text(before.replace(one, other), "utf-8")
+            answer = await admin.rpc("knowledge.embedding.select", agreed)
+            assert answer == "!cloud_disclosure_needed"
+            assert "cloud_disclosure_ack" not in path.read_text("utf-8")
+            path.write_text(before, "utf-8")
+        another = agreed | {"cloud_model": "text-embedding-3-large"}
+        answer = await admin.rpc("knowledge.embedding.select", another)
+        assert answer == "!cloud_disclosure_needed"
+        assert await admin.rpc("knowledge.embedding.select", agreed) is None
+        now = await admin.rpc("knowledge.embedding.settings")
+        assert now["consent"].items() >= {"by": "林管理", "host": "one.example"}.items()
+        assert (now["provider"], now["is_loaded"]) == ("openai", None)
+        openai = now["clouds"][0]
+        assert (openai["host"], openai["is_vendors_own"]) == ("one.example", False)
+        assert openai["accounts"] == ["vectors"]
+        assert "sk-vectors" not in str(now)
+
+
+async def test_broken_rules_and_collections_that_stay_are_counted(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, world.person("admin") as admin:
+        rules = "[{ name = \"a\", pattern = '(' }, { name = \"b\", pattern = 'x' }]"
+        text = f"\n[redaction]\nenabled = true\nrules = {rules}\n"
+        with (home / "config.toml").open("a", encoding="utf-8") as file:
+            file.write(text)
+        shelves = {
+            each["slug"]: each["version"] for each in await admin.rpc("knowledge.collections.list")
+        }
+        changes = (
+            {"collection": "salary", "sensitivity": "restricted", "embedding_policy": "local_only"},
+            {"collection": "handbook", "embedding_policy": "local_only"},
+        )
+        for change in changes:
+            asked = change | {"version": shelves[change["collection"]]}
+            assert (await admin.rpc("knowledge.collections.update", asked))["version"]
+        told = await admin.rpc("knowledge.embedding.disclosure", OPENAI)
+        assert (told["collections"], told["restricted"], told["local_only"]) == (3, 1, 1)
+        assert (told["rules_compiled"], told["rules_broken"]) == (1, 1)
+        assert (told["redaction_rules"], told["problem"]) == (
+            0,
+            "redaction.rules.a: does not compile",
+        )
+
+
+async def test_members_and_managers_neither_see_nor_change_who_computes_vectors(
+    template: Path, home: Path
+) -> None:
+    asked = (
+        ("settings", {}),
+        ("disclosure", OPENAI),
+        ("select", OPENAI | {"acknowledge_disclosure": True}),
+        ("install", {"model": "multilingual-e5-small"}),
+        ("remove", {"model": "multilingual-e5-small"}),
+        ("rebuild", {}),
+    )
+    async with serving(template, home) as world:
+        before = (home / "config.toml").read_bytes()
+        for login in ("member", "hr"):
+            async with world.person(login) as person:
+                answers = {
+                    await person.rpc(f"knowledge.embedding.{name}", params)
+                    for name, params in asked
+                }
+                assert answers == {"!not_found"}
+        assert (home / "config.toml").read_bytes() == before
