@@ -21,6 +21,8 @@ class KnowledgeSwitches:
     auto_retrieve: bool = True
     inject_budget_chars_max: int = 12_000
     access_log_retention_days: int = 180
+    summary_model: str = ""  # `<provider id>/<model>`; empty: the document's own sentences
+    vision_model: str = ""  # likewise; empty: no page is described
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class ChatMessage:
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    images: tuple[bytes, ...] = field(default=(), repr=False)  # PNG, before the text; a user's
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,8 +184,12 @@ def _is_outline(group: Sequence[_Unit]) -> bool:
 
 
 def _is_alike(one: _Unit, other: _Unit) -> bool:
-    """Both text, or both rows of one table."""
-    return (one.header, one.locator.sheet) == (other.header, other.locator.sheet)
+    """Both text, or both rows of one table; a description stays apart from the document's words."""
+    return _kind(one) == _kind(other)
+
+
+def _kind(unit: _Unit) -> tuple[str | None, str | None, bool]:
+    return unit.header, unit.locator.sheet, unit.locator.is_described
 
 
 def _holds_whole(group: Sequence[_Unit]) -> bool:
@@ -249,6 +253,7 @@ def _locator(units: Sequence[_Unit]) -> Locator:
         row=main[0].locator.row,
         row_end=last.row_end or last.row,
         heading=_common([unit.locator.heading for unit in main]),
+        is_described=main[0].locator.is_described,
     )
 
 

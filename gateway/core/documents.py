@@ -110,17 +110,23 @@ class Extracted:
     warnings: tuple[SourceWarning, ...] = ()
     pages: int | None = None
     is_sandboxed: bool = True
+    pictured: tuple[int, ...] = ()  # pages that say most by pictures: little text beside them
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A node of the heading tree; `parent` and `first_passage` index into the revision."""
+    """A node of the section tree; `parent` is an ordinal, `locator` has its pages and its path.
+
+    Below 0: what stands before the first heading (core/sectioning.py).
+    """
 
     ordinal: int
     parent: int | None
     level: int
     title: str
     locator: Locator
+    summary: str = ""  # core/summaries.py, or a model's
+    summary_by: str = ""  # that model
 
 
 @dataclass(frozen=True, slots=True)

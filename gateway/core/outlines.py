@@ -9,13 +9,13 @@ class SectionHit:
 
     `path`: titles from the outermost section down to this one, `title` the last; a document
     without headings has sections too, named by its title, its sheet or a range of its pages.
-    `summary`: at most SUMMARY_CHARS characters, untrusted text; "" only where nothing of the
+    `summary`: at most 200 characters, untrusted text; "" only where nothing of the
     section may be used. Pages count from 1, sections within it included; None where the format
     has no pages.
     """
 
     source_id: str
-    ordinal: int  # place in reading order, from 0
+    ordinal: int  # in reading order; what stands before the first heading counts below 0
     title: str
     summary: str
     path: tuple[str, ...] = ()

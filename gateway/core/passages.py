@@ -20,11 +20,13 @@ class Locator:
     row: int | None = None
     row_end: int | None = None
     heading: tuple[str, ...] = ()
+    is_described: bool = False  # a model's words about the page, none of the document's
 
     def label(self) -> str:
         """Short, the same in every language: `p. 3–4`, `slide 2`, `Sheet1 row 3–8`, `A › B`."""
         if self.page is not None:
-            return f"p. {_span(self.page, self.page_end)}"
+            by = " (described)" if self.is_described else ""
+            return f"p. {_span(self.page, self.page_end)}{by}"
         if self.slide is not None:
             return f"slide {self.slide}"
         if self.row is not None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import regex
 
-from gateway.core.documents import Block, WholeText
+from gateway.core.documents import Block, Chunk, WholeText
 from gateway.core.folding import storable
 from gateway.core.passages import Locator, Passage
 
@@ -49,15 +49,24 @@ def _placed(blocks: Iterable[Block]) -> Iterator[tuple[Block, Locator]]:
 
 def joined(passages: Sequence[Passage]) -> WholeText:
     """As near as passages come to it: what one repeats of the one before is taken out once."""
+    return _joined((passage.text, passage.locator) for passage in passages)
+
+
+def joined_chunks(chunks: Sequence[Chunk]) -> WholeText:
+    """The same of passages as they are stored."""
+    return _joined((chunk.text, chunk.locator) for chunk in chunks)
+
+
+def _joined(passages: Iterable[tuple[str, Locator]]) -> WholeText:
     text = ""
     places = []
-    for passage in passages:
-        most = min(_REPEATED, len(text), len(passage.text))
-        same = next((n for n in range(most, 0, -1) if text.endswith(passage.text[:n])), 0)
+    for said, locator in passages:
+        most = min(_REPEATED, len(text), len(said))
+        same = next((n for n in range(most, 0, -1) if text.endswith(said[:n])), 0)
         if text and not same:
             text += "\n"
-        places.append((len(text), passage.locator))
-        text += passage.text[same:]
+        places.append((len(text), locator))
+        text += said[same:]
     return WholeText(text, tuple(places))
 
 

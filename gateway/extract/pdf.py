@@ -66,7 +66,8 @@ def read_pdf(data: bytes, options: ReadOptions) -> Document:
     if garbled:
         found = (block for block in found if _garbled(block.text) <= UNREADABLE_SHARE)
     kept = bounded(found, options.max_chars)
-    return Document(kept, "application/pdf", tuple(warnings), len(pages), title)
+    pictured = tuple(page.number for page in readable if page.is_pictured)
+    return Document(kept, "application/pdf", tuple(warnings), len(pages), title, pictured)
 
 
 def _opened(data: bytes) -> Any:

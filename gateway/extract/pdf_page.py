@@ -18,6 +18,9 @@ _RULES = pymupdf.TEXT_COLLECT_VECTORS
 MANY_BYTES = 300_000  # of a page's drawing, packed: a map, whose lines are no table's
 FEW_LETTERS = 16  # so few on a page that is a picture are a stamp
 PICTURE_SHARE = 0.5  # of the page
+LITTLE_TEXT = 250  # letters: beside a picture of some size the page says most by it
+PICTURED_SHARE = 0.1  # of the page, that size
+DRAWING_BYTES = 20_000  # packed; a chart or a plan in lines instead
 STACKED = 0.6  # of its letters stand one below the other: a vertical page
 PITCH = (0.7, 1.7)  # distance of letters in a vertical line, in font sizes
 RUN_GAP = 0.6  # font sizes between letters of one vertical run
@@ -35,6 +38,7 @@ class Page:
     number: int
     groups: tuple[tuple[Line, ...], ...] = ()
     is_picture: bool = False
+    is_pictured: bool = False  # has little text beside a picture or a drawing
     has_hidden: bool = False
     slanted: tuple[str, ...] = ()  # lines that run across the page: most often a watermark
     area: Box = (0.0, 0.0, 0.0, 0.0)  # of the page, as the first group is turned
@@ -59,7 +63,9 @@ def read_page(page: Any, number: int) -> Page:
         for line in block["lines"]
     ]
     raw = [line for line in lines if line.text and not line.text.isspace()]
-    is_picture = _letters(raw) < FEW_LETTERS and _picture_share(page) > PICTURE_SHARE
+    letters = _letters(raw)
+    share = _picture_share(page) if letters < LITTLE_TEXT else 0.0
+    is_picture = letters < FEW_LETTERS and share > PICTURE_SHARE
     groups = _directions([line for line in raw if line.direction != SLANTED])
     main = next(iter(groups), (1, 0))
     turn = _TURNS[main]
@@ -71,6 +77,7 @@ def read_page(page: Any, number: int) -> Page:
         number=number,
         groups=tuple(group for _, group in turned),
         is_picture=is_picture,
+        is_pictured=letters < LITTLE_TEXT and _says_by_picture(page, share),
         has_hidden=sight.has_hidden,
         slanted=tuple(line.text.strip() for line in raw if line.direction == SLANTED),
         area=turn(bounds),
@@ -274,7 +281,15 @@ def _letters_of(page: Any, turn: Turn) -> Iterator[tuple[Line, int]]:
                     yield Line(text, *turn(char["bbox"]), size=span["size"]), number
 
 
+def _says_by_picture(page: Any, share: float) -> bool:
+    return share > PICTURED_SHARE or _drawing_bytes(page) > DRAWING_BYTES
+
+
 def _picture_share(page: Any) -> float:
     area = abs(page.rect.width * page.rect.height) or 1.0
-    boxes = (pymupdf.Rect(info["bbox"]) & page.rect for info in page.get_image_info())
+    try:
+        found = page.get_image_info()
+    except RuntimeError:  # a broken picture takes no text along
+        return 0.0
+    boxes = (pymupdf.Rect(info["bbox"]) & page.rect for info in found)
     return max((abs(box.width * box.height) for box in boxes), default=0.0) / area

@@ -16,6 +16,7 @@ class Document:
     warnings: tuple[SourceWarning, ...] = ()
     pages: int | None = None
     title: str = ""  # that the document gives itself
+    pictured: tuple[int, ...] = ()  # pages with pictures and little text
 
 
 def _nobody(_done: int, _of: int) -> None:

@@ -196,6 +196,7 @@ def _wire(document: Document) -> Read:
         pages=document.pages,
         sheets=tuple(sheets),
         title=document.title,
+        pictured=document.pictured,
     )
 
 

@@ -74,6 +74,7 @@ def accept(data: bytes, max_chars: int, *, may_be_empty: bool = False) -> Extrac
         warnings=tuple(_warnings(said)),
         pages=said.pages,
         is_sandboxed=is_sandboxed,
+        pictured=tuple(_pictured(said)),
     )
 
 
@@ -130,6 +131,12 @@ def _warnings(said: Read) -> Iterator[SourceWarning]:
         if warning.code in WARNINGS:
             pages = warning.pages[:MAX_WARNED_PAGES]
             yield SourceWarning(warning.code, pages, _name(warning.detail))
+
+
+def _pictured(said: Read) -> Iterator[int]:
+    for page in said.pictured[:MAX_WARNED_PAGES]:
+        _within(page, said.pages or 0)
+        yield page
 
 
 def _name(text: str) -> str:

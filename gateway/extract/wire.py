@@ -73,6 +73,7 @@ class Read(msgspec.Struct, frozen=True, array_like=True, tag="read"):
     pages: int | None = None
     sheets: tuple[str, ...] = ()
     title: str = ""
+    pictured: tuple[int, ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):

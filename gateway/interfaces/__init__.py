@@ -29,7 +29,7 @@ from gateway.interfaces.documents import (
     SourceMetadata,
     Sources,
 )
-from gateway.interfaces.outlines import Outlines
+from gateway.interfaces.outlines import OutlineKeeping, Outlines, Readable
 from gateway.interfaces.pages import PageImages
 from gateway.interfaces.people import (
     AccountChanges,
@@ -63,7 +63,7 @@ from gateway.interfaces.search import (
     VectorStore,
 )
 from gateway.interfaces.sharing import Collections, Grants, OwnCollections, Principals, Scopes
-from gateway.interfaces.turns import LanguageModel, LanguageModels, Turns
+from gateway.interfaces.turns import LanguageModel, LanguageModels, PlacedModels, Turns
 
 __all__ = [
     "Accept",
@@ -105,14 +105,17 @@ __all__ = [
     "Meter",
     "OnDelta",
     "Outbox",
+    "OutlineKeeping",
     "Outlines",
     "OwnCollections",
     "PageImages",
     "PassageIndex",
     "PassageVectors",
+    "PlacedModels",
     "Preview",
     "Principals",
     "ProposalCards",
+    "Readable",
     "Repeats",
     "Replies",
     "Retractions",

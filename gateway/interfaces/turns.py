@@ -24,6 +24,14 @@ class LanguageModels(Protocol):
         ...
 
 
+class PlacedModels(LanguageModels, Protocol):
+    """Language models that may be asked about whole documents."""
+
+    def is_local(self, model: str) -> bool:
+        """Whether what it is asked stays on this machine; false for an unknown one."""
+        ...
+
+
 class Turns(Protocol):
     """What is kept of turns; history and citations."""
 

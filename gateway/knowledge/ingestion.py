@@ -21,8 +21,12 @@ from gateway.interfaces import (
     Sources,
     VectorStore,
 )
+from gateway.knowledge import outline_job
+from gateway.knowledge.describing import Describing
 from gateway.knowledge.embed_job import EVERY, EmbedJob, nothing_follows
 from gateway.knowledge.ingest_job import IngestJob
+from gateway.knowledge.ingest_job import nothing_follows as nobody_follows
+from gateway.knowledge.outline_job import OutlineJobs
 from gateway.knowledge.pages import Fetch
 from gateway.knowledge.progress import Progress
 from gateway.knowledge.upkeep_jobs import Upkeep, UpkeepJobs
@@ -40,7 +44,9 @@ Handler = Callable[[Job], Awaitable[None]]
 READING, EMBEDDING = ("ingest",), ("embed",)
 UPKEEP = ("sweep_blobs", "optimize_index", "remove_collection")
 EMBED_LANES = 8  # so that many small documents keep every worker busy
-LANES = (READING, UPKEEP, *(EMBEDDING,) * EMBED_LANES)
+OUTLINING = ("outline", "summarise")
+READ_LANES = 3  # pictures of one document are read or described beside the text of the next
+LANES = (*(READING,) * READ_LANES, UPKEEP, OUTLINING, *(EMBEDDING,) * EMBED_LANES)
 
 
 class Ingestion:
@@ -63,6 +69,8 @@ class Ingestion:
         gate: UploadGate,
         fetch: Fetch,
         embedded: Callable[[], Awaitable[None]] = nothing_follows,
+        outlines: OutlineJobs | None = None,
+        describing: Describing | None = None,
     ) -> None:
         """`fetch` is GuardedFetch.open: for pages of the web, asked when their job runs.
         `embedded` is told each time a source has all its vectors.
@@ -75,8 +83,21 @@ class Ingestion:
         self._wake = [asyncio.Event() for _ in LANES]
         self._moved = asyncio.Event()
         ingest = IngestJob(
-            sources, index, jobs, blobs, extractor, clock, ids, limits, gate, fetch, self.progress
+            sources,
+            index,
+            jobs,
+            blobs,
+            extractor,
+            clock,
+            ids,
+            limits,
+            gate,
+            fetch,
+            self.progress,
+            describing,
+            nobody_follows if outlines is None else outlines.follow,
         )
+        self._outlines = outlines
         embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress, embedded)
         chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate)
         self._handlers: Mapping[str, Handler] = {
@@ -85,11 +106,14 @@ class Ingestion:
             "sweep_blobs": chores.sweep,
             "optimize_index": chores.optimize,
             "remove_collection": chores.remove_collection,
+            **({} if outlines is None else outlines.handlers),
         }
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; a job under way then is left to the next start."""
         await self._jobs.put("sweep_blobs", "", self._clock.now())
+        if self._outlines is not None:
+            await self._jobs.put("outline", outline_job.EVERY, self._clock.now())
         await self.backfill()
         async with asyncio.TaskGroup() as tasks:
             lanes = [tasks.create_task(self._lane(number)) for number in range(len(LANES))]

@@ -1,5 +1,6 @@
 """Anthropic's messages as values: our messages into theirs, their events into a draft."""
 
+import base64
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -66,8 +67,8 @@ def _blocks(message: ChatMessage, ids: dict[str, str]) -> list[dict[str, Any]]:
         call_id = ids.get(message.tool_call_id or "", "")
         return [{"type": "tool_result", "tool_use_id": call_id, "content": message.text}]
     has_text = bool(message.text.strip())  # a block without words is refused
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if has_text else []
-    return blocks + [
+    text: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if has_text else []
+    return [*map(_image, message.images), *text] + [
         {
             "type": "tool_use",
             "id": ids[call.id],
@@ -76,6 +77,12 @@ def _blocks(message: ChatMessage, ids: dict[str, str]) -> list[dict[str, Any]]:
         }
         for call in message.tool_calls
     ]
+
+
+def _image(png: bytes) -> dict[str, Any]:
+    data = base64.b64encode(png).decode()
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    return {"type": "image", "source": source}
 
 
 def _name(name: str) -> str:

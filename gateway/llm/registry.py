@@ -63,6 +63,13 @@ class ModelRegistry:
             raise LanguageModelError(f"no such models: {', '.join(names)}")
         return FailoverModel(candidates, self._breakers)
 
+    def is_local(self, model: str) -> bool:
+        """Whether what this model is asked stays on this machine: no other host, no proxy."""
+        if model == EXTRACTIVE:
+            return True
+        provider = self._providers.get(model.partition("/")[0])
+        return provider is not None and provider.settings.is_local
+
     def _one(self, model: str, *, tries_again: bool = True) -> LanguageModel:
         if model == EXTRACTIVE:
             return self._extractive

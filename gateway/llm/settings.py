@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from gateway.core.chat import TokenUsage
 from gateway.core.secrets import Secret
@@ -50,6 +52,17 @@ class ProviderSettings:
     def url(self) -> str:
         """Where the API is."""
         return self.base_url or VENDORS[self.kind]
+
+    @property
+    def is_local(self) -> bool:
+        """The server listens on this machine's loopback, and no proxy stands between."""
+        host = (urlsplit(self.url).hostname or "").rstrip(".")
+        if self.proxy or not host:
+            return False
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
 
     def cost(self, model: str, usage: TokenUsage) -> float:
         """What these tokens of this model cost."""

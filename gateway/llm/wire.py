@@ -1,5 +1,6 @@
 """OpenAI's chat completions as values: our messages into theirs, their chunks into a draft."""
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,10 @@ def tools_payload(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:
-    payload: dict[str, Any] = {"role": message.speaker.value, "content": message.text}
+    content: Any = message.text
+    if message.images:
+        content = [*map(_image, message.images), {"type": "text", "text": message.text}]
+    payload: dict[str, Any] = {"role": message.speaker.value, "content": content}
     if message.speaker is Speaker.TOOL:
         payload["tool_call_id"] = message.tool_call_id or ""
     if message.tool_calls:
@@ -41,6 +45,11 @@ def _message(message: ChatMessage) -> dict[str, Any]:
             for call in message.tool_calls
         ]
     return payload
+
+
+def _image(png: bytes) -> dict[str, Any]:
+    data = base64.b64encode(png).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
 
 
 class DraftInPieces(Pieces):

@@ -26,6 +26,7 @@ from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
 from gateway.store.metadata import SqliteSourceMetadata
 from gateway.store.outbox import SqliteOutbox
+from gateway.store.outlines import SqliteOutlines
 from gateway.store.own_documents import SqliteOwnCollections
 from gateway.store.passages import SqlitePassages
 from gateway.store.people import SqliteAccounts
@@ -94,6 +95,11 @@ class Store:
     def metadata(self) -> SqliteSourceMetadata:
         """What people noted down about documents."""
         return SqliteSourceMetadata(self._knowledge)
+
+    @property
+    def outlines(self) -> SqliteOutlines:
+        """How documents are divided."""
+        return SqliteOutlines(self._knowledge)
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, for `doctor`; empty when all is well."""

@@ -36,7 +36,8 @@ def packed(whole: WholeText) -> bytes:
     return zlib.compress(encoded(whole), QUICKLY)
 
 
-def _unpacked(body: bytes) -> WholeText:
+def unpacked(body: bytes) -> WholeText:
+    """What `packed` made."""
     return _DECODER.decode(zlib.decompress(body))
 
 
@@ -53,7 +54,7 @@ class SqliteRevisionTexts:
         body = await self._database.read(
             lambda c: _BODY.scalar(c, scope=listed, source_id=source_id, revision=revision_id)
         )
-        return None if body is None else await asyncio.to_thread(_unpacked, body)
+        return None if body is None else await asyncio.to_thread(unpacked, body)
 
 
 fits: type[RevisionTexts] = SqliteRevisionTexts

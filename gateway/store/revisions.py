@@ -12,6 +12,7 @@ from gateway.core.passages import COLLECTION_SHIFT
 from gateway.store import counters, fulltext, old_revisions, passage_rows, revision_texts
 from gateway.store.collections import IS_LIVE
 from gateway.store.json_text import encoded
+from gateway.store.outlines import section_rows
 from gateway.store.statements import Row, Statement
 from gateway.store.tables.library import passages, revisions, sections, sources
 from gateway.store.tables.people import collections
@@ -185,20 +186,7 @@ def _write_revision(connection: Connection, prepared: Prepared) -> None:
         body=prepared.body,
     )
     _DROP_SECTIONS.run(connection, which=revision.id)
-    _INSERT_SECTION.many(
-        connection,
-        [
-            {
-                "revision_id": revision.id,
-                "ordinal": section.ordinal,
-                "parent": section.parent,
-                "level": section.level,
-                "title": clean(section.title),
-                "locator": encoded(section.locator),
-            }
-            for section in revision.sections
-        ],
-    )
+    _INSERT_SECTION.many(connection, section_rows(revision.id, revision.sections))
 
 
 def _kept_row(revision_id: str, passage_id: int, chunk: Chunk) -> dict[str, object]:

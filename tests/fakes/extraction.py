@@ -14,6 +14,7 @@ class FakeExtractor:
 
     def __init__(self) -> None:
         self.codes: dict[str, str] = {}
+        self.documents: dict[str, Extracted] = {}  # by name, in place of the file's own text
         self.warnings: tuple[SourceWarning, ...] = ()
         self.meanwhile: Callable[[str], Awaitable[None]] | None = None
         self.read: list[str] = []
@@ -38,6 +39,8 @@ class FakeExtractor:
             await self.meanwhile(name)
         if name in self.codes:
             raise ExtractionError(name, code=self.codes[name])
+        if name in self.documents:
+            return self.documents[name]
         text = path.read_bytes().decode()  # noqa: ASYNC240 - a few bytes of a test
         blocks = tuple(
             Block(part, Locator(page=page)) for page, part in enumerate(text.split("\n\n"), 1)

@@ -16,11 +16,15 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.core.matching import query_terms
 from gateway.core.passages import Passage
 from gateway.core.scope import Scope, decide
-from gateway.interfaces import Encoder, Extractor, PassageVectors
-from gateway.knowledge.ingestion import Ingestion
+from gateway.interfaces import Encoder, Extractor, PassageVectors, PlacedModels
+from gateway.knowledge.chosen_model import ChosenModel
+from gateway.knowledge.describing import Describing
+from gateway.knowledge.ingestion import OUTLINING, Ingestion
 from gateway.knowledge.library import Library
+from gateway.knowledge.outline_job import OutlineJobs
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.store import Store
+from tests.fakes.drawn_pages import DrawnPages
 from tests.fakes.extraction import FakeExtractor
 from tests.fakes.knowledge import FakeEncoder
 from tests.fakes.pages import FakeWeb
@@ -41,6 +45,9 @@ class Shelf:
     extractor: Extractor = field(default_factory=FakeExtractor)
     encoder: Encoder = field(default_factory=FakeEncoder)
     web: FakeWeb = field(default_factory=FakeWeb)
+    images: DrawnPages = field(default_factory=DrawnPages)
+    summaries: PlacedModels | None = None  # asked for summaries of sections
+    vision: PlacedModels | None = None  # shown pages
 
     def __post_init__(self) -> None:
         self.gate = UploadGate()
@@ -63,6 +70,10 @@ class Shelf:
             limits=self.limits,
             gate=self.gate,
             fetch=self.web.open,
+            outlines=OutlineJobs(
+                store.outlines, store.sources, store.jobs, self.clock, self._chosen(self.summaries)
+            ),
+            describing=self._describing(),
         )
         self.library = Library(
             sources=store.sources,
@@ -75,6 +86,22 @@ class Shelf:
             wake=self.ingestion.wake,
         )
         return self.ingestion
+
+    def _chosen(self, models: PlacedModels | None) -> ChosenModel | None:
+        store = self.store
+        return None if models is None else ChosenModel("house/vl", models, store.collections)
+
+    def _describing(self) -> Describing | None:
+        model = self._chosen(self.vision)
+        if model is None:
+            return None
+        return Describing(model, self.images, self.store.sources, self.limits)
+
+    async def outline(self) -> None:
+        """Do the background work on sections that is put at a start, and what is due of it."""
+        await self.store.jobs.put("outline", "", self.clock.now())
+        while await self.ingestion._step(OUTLINING):
+            continue
 
     async def collection(self, slug: str = "") -> Collection:
         await self.store.accounts.put(OWNER)

@@ -79,6 +79,8 @@ sections = Table(
     Column("level", Integer, nullable=False),
     Column("title", Text, nullable=False),
     Column("locator", LargeBinary, nullable=False),
+    Column("summary", Text),  # null: not made yet
+    Column("summary_by", Text),  # the model that wrote it; null: the document's own sentences
 )
 
 passages = Table(
