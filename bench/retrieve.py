@@ -65,7 +65,7 @@ async def main(passages: int) -> None:
             lambda _key: CALIBRATION,
         )  # fmt: skip
         scope = await scope_of(store, COLLECTIONS)
-        filtered = FilteredSearch(search, store.passages, store.passages, store.sources)
+        filtered = FilteredSearch(search, store.passages, store.passages)
         planner = Planner(OneAgent(), ModelRegistry({}), clock)
         retrieval = Retrieval(planner, filtered, OneScope(scope), store.collections, clock)
         caller = Caller(None, scope.audience, "bench", agent=AgentSide("a", "", None))

@@ -20,6 +20,6 @@ def build_retrieval(
 ) -> Retrieval:
     """Over the library's own search, with a filter before it."""
     store = shelves.store
-    search = FilteredSearch(shelves.search, store.passages, store.passages, store.sources)
+    search = FilteredSearch(shelves.search, store.passages, store.passages)
     planner = Planner(files, models, clock)
     return Retrieval(planner, search, scopes, store.collections, clock, is_open=is_open)

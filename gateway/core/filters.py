@@ -11,7 +11,10 @@ MOST_FIELDS = 50
 
 
 class Filter(Protocol):
-    """Whether a document with these values is meant; a field that is missing is None."""
+    """Whether a document with these values is meant; a field that is missing is None.
+
+    The store knows the forms below, and no others (gateway/store/filtering.py).
+    """
 
     def matches(self, metadata: Mapping[str, Value]) -> bool: ...
 
@@ -24,6 +27,48 @@ class EqualTo:
 
     def matches(self, metadata: Mapping[str, Value]) -> bool:
         return all(is_same(metadata.get(name), value) for name, value in self.wanted.items())
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The field has one of the values."""
+
+    field: str
+    values: tuple[Value, ...]
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool:
+        found = metadata.get(self.field)
+        return any(is_same(found, value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not match."""
+
+    part: Filter
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool:
+        return not self.part.matches(metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All parts match."""
+
+    parts: tuple[Filter, ...]
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool:
+        return all(part.matches(metadata) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part matches."""
+
+    parts: tuple[Filter, ...]
+
+    def matches(self, metadata: Mapping[str, Value]) -> bool:
+        return any(part.matches(metadata) for part in self.parts)
 
 
 def equal_to(mapping: Mapping[str, object]) -> Filter:

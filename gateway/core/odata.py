@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.core.filters import Filter, Value, is_same
+from gateway.core.filters import Both, Either, Filter, Not, OneOf, Value
 
 MOST_CHARS = 4_000
 MOST_DEPTH = 32  # of parentheses and `not`
@@ -23,48 +23,6 @@ class ODataError(ValueError):
         super().__init__(f"{message} at character {position}")
         self.position = position
         self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """The field has one of the values."""
-
-    field: str
-    values: tuple[Value, ...]
-
-    def matches(self, metadata: Mapping[str, Value]) -> bool:
-        found = metadata.get(self.field)
-        return any(is_same(found, value) for value in self.values)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The part does not match."""
-
-    part: Filter
-
-    def matches(self, metadata: Mapping[str, Value]) -> bool:
-        return not self.part.matches(metadata)
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """All parts match."""
-
-    parts: tuple[Filter, ...]
-
-    def matches(self, metadata: Mapping[str, Value]) -> bool:
-        return all(part.matches(metadata) for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """At least one part matches."""
-
-    parts: tuple[Filter, ...]
-
-    def matches(self, metadata: Mapping[str, Value]) -> bool:
-        return any(part.matches(metadata) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

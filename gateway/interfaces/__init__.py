@@ -53,6 +53,7 @@ from gateway.interfaces.people import (
 from gateway.interfaces.records import AccessLog, Audit, Forgetting, Repeats
 from gateway.interfaces.search import (
     Encoder,
+    FilteringRetriever,
     LexicalHits,
     PassageIndex,
     PassageVectors,
@@ -86,6 +87,7 @@ __all__ = [
     "DueCall",
     "Encoder",
     "Extractor",
+    "FilteringRetriever",
     "Forgetting",
     "Generation",
     "Grants",

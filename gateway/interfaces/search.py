@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gateway.core.audit import AccessEntry
 from gateway.core.documents import NewRevision, WholeText
+from gateway.core.filters import Filter
 from gateway.core.followups import Wording
 from gateway.core.passages import NoVectors, Passage, SearchResult
 from gateway.core.scope import Scope
@@ -78,8 +79,12 @@ class RevisionTexts(Protocol):
 class SourcePassages(Protocol):
     """The part of the index that some documents make up; the scope holds inside it as well."""
 
-    async def of_sources(self, scope: Scope, source_ids: Sequence[str]) -> Sequence[int]:
-        """Ids of all passages of these sources' current revisions, ascending."""
+    async def of_filter(self, scope: Scope, within: Filter) -> Sequence[int]:
+        """Ids of all passages of the documents that are meant, current revisions, ascending.
+
+        A field is what is noted down under its name (core/metadata.py); where nothing is, `id`,
+        `title`, `kind`, `media_type` and `address` are what the program knows.
+        """
         ...
 
     async def lexical(
@@ -193,4 +198,21 @@ class Retriever(Protocol):
         self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
     ) -> Sequence[Passage]:
         """NotFoundError for absent and forbidden alike."""
+        ...
+
+
+class FilteringRetriever(Retriever, Protocol):
+    """Search of the documents that a filter means."""
+
+    async def search(
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        *,
+        entry: AccessEntry,
+        wordings: Sequence[Wording] = (),
+        within: Filter | None = None,
+    ) -> SearchResult:
+        """As of Retriever; `within` only narrows, and before anything is ranked."""
         ...

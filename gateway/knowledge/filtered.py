@@ -1,27 +1,23 @@
 """Search of the documents a filter means: chosen within the scope, before any is ranked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gateway.core.audit import AccessEntry
-from gateway.core.documents import Source
-from gateway.core.filters import Filter, Value
+from gateway.core.filters import Filter
 from gateway.core.followups import Wording
-from gateway.core.passages import SearchResult
+from gateway.core.passages import Passage, SearchResult
 from gateway.core.scope import Scope
-from gateway.interfaces import LexicalHits, PassageIndex, SourcePassages, Sources
+from gateway.interfaces import FilteringRetriever, LexicalHits, PassageIndex, SourcePassages
 from gateway.knowledge.search import Search
 
 
 class FilteredSearch:
     """Search.search with a filter; without one it is the search itself."""
 
-    def __init__(
-        self, search: Search, index: PassageIndex, chosen: SourcePassages, sources: Sources
-    ) -> None:
+    def __init__(self, search: Search, index: PassageIndex, chosen: SourcePassages) -> None:
         self._search = search
         self._index = index
         self._chosen = chosen
-        self._sources = sources
 
     async def search(
         self,
@@ -36,27 +32,15 @@ class FilteredSearch:
         """At most `limit` passages of the documents in `scope` that `within` matches."""
         search = self._search
         if within is not None:
-            ids = await self._meant(scope, within)
+            ids = await self._chosen.of_filter(scope, within)
             search = search.among(_Among(self._index, self._chosen, ids), ids)
         return await search.search(query, scope, limit, entry=entry, wordings=wordings)
 
-    async def _meant(self, scope: Scope, within: Filter) -> Sequence[int]:
-        found: list[str] = []
-        for collection_id in sorted(scope.collections):
-            listed = await self._sources.list(collection_id)
-            found += [each.id for each in listed if within.matches(fields_of(each))]
-        return await self._chosen.of_sources(scope, found)
-
-
-def fields_of(source: Source) -> Mapping[str, Value]:
-    """What a filter can ask of a document: nothing that its readers do not see."""
-    return {
-        "id": source.id,
-        "title": source.title,
-        "kind": source.kind.value,
-        "media_type": source.media_type,
-        "address": source.address or None,
-    }
+    async def around(
+        self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry
+    ) -> Sequence[Passage]:
+        """As Search.around."""
+        return await self._search.around(scope, passage_id, context, entry=entry)
 
 
 class _Among:
@@ -77,3 +61,6 @@ class _Among:
         self, scope: Scope, terms: Sequence[str], limit: int, phrases: Sequence[Sequence[str]] = ()
     ) -> LexicalHits:
         return await self._chosen.lexical(scope, terms, limit, phrases, self._ids)
+
+
+fits: type[FilteringRetriever] = FilteredSearch

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, func, select
 
 from gateway.core.documents import NewRevision
+from gateway.core.filters import Filter
 from gateway.core.passages import COLLECTION_SHIFT, Passage
 from gateway.core.scope import Scope
 from gateway.interfaces import Clock, Ids, LexicalHits, PassageIndex, SourcePassages
-from gateway.store import counters, fulltext, old_revisions, passage_scores, revisions
+from gateway.store import counters, filtering, fulltext, old_revisions, passage_scores, revisions
 from gateway.store.collections import IS_LIVE
 from gateway.store.database import Database
 from gateway.store.job_rows import AFTER_DELETION_US, AFTER_GROWTH_US, put_job
@@ -28,11 +29,6 @@ _NOS = Statement(
     .order_by(collections.c.no)
 )
 _LOAD = Statement(_WITHIN.where(in_integers(passages.c.id, "ids")))
-_IDS_OF = Statement(
-    _WITHIN.with_only_columns(passages.c.id)
-    .where(in_texts(passages.c.source_id, "sources"))
-    .order_by(passages.c.id)
-)
 _AROUND = Statement(
     _WITHIN.where(
         passages.c.revision_id == bindparam("revision"),
@@ -110,12 +106,12 @@ class SqlitePassages:
 
         return await self._database.read(unit)
 
-    async def of_sources(self, scope: Scope, source_ids: Sequence[str]) -> Sequence[int]:
-        if scope.is_empty or not source_ids:
+    async def of_filter(self, scope: Scope, within: Filter) -> Sequence[int]:
+        if scope.is_empty:
             return ()
-        listed, named = json_list(scope.collections), json_list(source_ids)
-        rows = await self._database.read(lambda c: _IDS_OF.all(c, scope=listed, sources=named))
-        return [row[0] for row in rows]
+        listed, statement = json_list(scope.collections), filtering.passages_of(within)
+        rows = await self._database.read(lambda c: statement.all(c, scope=listed))
+        return sorted(row[0] for row in rows)
 
     async def load(self, scope: Scope, passage_ids: Sequence[int]) -> Sequence[Passage]:
         if scope.is_empty or not passage_ids:

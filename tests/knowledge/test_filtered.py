@@ -40,7 +40,7 @@ async def test_a_document_that_is_meant_is_found_behind_hundreds_that_are_not(
     search = Search(
         store.passages, store.vectors, encoder, store.audit, clock, lambda _key: calibration
     )
-    filtered = FilteredSearch(search, store.passages, store.passages, store.sources)
+    filtered = FilteredSearch(search, store.passages, store.passages)
     scope, entry = await world.scope(ken), AccessEntry(AccessAction.SEARCH, clock.now())
 
     async def sources(text: str) -> set[str]:
