@@ -21,6 +21,7 @@ from gateway.store.generation import Generation
 from gateway.store.grants import SqliteGrants
 from gateway.store.inbox import SqliteInbox
 from gateway.store.jobs import SqliteJobs
+from gateway.store.kept_files import SqliteAnswerRecords, SqlitePictureRecords
 from gateway.store.link_codes import SqliteLinkCodes
 from gateway.store.links import SqliteLinkRequests
 from gateway.store.maintenance import Maintenance
@@ -100,6 +101,16 @@ class Store:
     def outlines(self) -> SqliteOutlines:
         """How documents are divided."""
         return SqliteOutlines(self._knowledge)
+
+    @property
+    def page_files(self) -> SqlitePictureRecords:
+        """Pictures of pages in agents' workspaces."""
+        return SqlitePictureRecords(self._knowledge)
+
+    @property
+    def answer_files(self) -> SqliteAnswerRecords:
+        """Kept answers of programs' searches."""
+        return SqliteAnswerRecords(self._knowledge)
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the files, for `doctor`; empty when all is well."""

@@ -17,6 +17,7 @@ from gateway.core.proposals import (
 )
 from gateway.errors import ConflictError, GatewayError, NotFoundError
 from gateway.interfaces import Ids, ProposalCards
+from gateway.interfaces.workspace import ProposalStates
 from gateway.store.audit_rows import put_event
 from gateway.store.collections import (
     COLLECTION_COLUMNS,
@@ -147,6 +148,10 @@ class SqliteProposals:
 
         return await self._database.write(unit)
 
+    async def state_of(self, proposal_id: str) -> Proposal | None:
+        row = await self._database.read(lambda c: _FIND.first(c, proposal_id=proposal_id))
+        return None if row is None else proposal_of(row)
+
     async def pending(self) -> frozenset[str]:
         return frozenset(row[0] for row in await self._database.read(_ALL_PENDING.all))
 
@@ -228,3 +233,4 @@ def _end(connection: Connection, ended: Proposal, reason: str | None = None) -> 
 
 
 fits: type[ProposalCards] = SqliteProposals
+states_fit: type[ProposalStates] = SqliteProposals
