@@ -105,7 +105,7 @@ def build_lanes(
 def build_turns(parts: TurnParts, sender: OutboxSender) -> TurnRunner:
     """The path of a message."""
     store, switches = parts.shelves.store, parts.knowledge.switches
-    search = FilteredSearch(parts.shelves.search, store.passages, store.passages, store.sources)
+    search = FilteredSearch(parts.shelves.search, store.passages, store.passages)
     reader = TurnReader(
         parts.scopes,
         store.collections,

@@ -44,4 +44,4 @@ async def lay_databases(home: Path) -> None:
 
 def filtering(search: Search, store: Store) -> FilteredSearch:
     """The search with a filter before it, as turns have it."""
-    return FilteredSearch(search, store.passages, store.passages, store.sources)
+    return FilteredSearch(search, store.passages, store.passages)
