@@ -3,16 +3,18 @@
 import base64
 import binascii
 import hashlib
+import secrets
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey, VerifyKey
 
-KEY, PREHASHED = b"Ed", b"ED"  # minisign's names of the algorithms
+KEY, PREHASHED, CHECKED = b"Ed", b"ED", b"B2"  # minisign's names of the algorithms
 UNENCRYPTED = b"\0\0"
 _CHUNK_BYTES = 1 << 20
 _LEAST_LINES = 4
+_KDF_BYTES = 32 + 8 + 8  # salt and limits of a password; there is none
 _SIGNATURE_BYTES, _PUBLIC_BYTES, _SECRET_BYTES = 2 + 8 + 64, 2 + 8 + 32, 54 + 8 + 64 + 32
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
 
@@ -35,6 +37,13 @@ class PublicKey:
         if len(data) != _PUBLIC_BYTES or data[:2] != KEY:
             raise ValueError("not a minisign public key")
         return cls(data[2:10], VerifyKey(data[10:]))
+
+    @property
+    def text(self) -> str:
+        """The contents of a `minisign.pub`."""
+        data = KEY + self.number + bytes(self.key)
+        number = self.number[::-1].hex().upper()
+        return f"{_UNTRUSTED}minisign public key {number}\n{base64.b64encode(data).decode()}\n"
 
     def verify(self, name: str, file: BinaryIO, signature: str) -> None:
         """`signature` is the text of the `.minisig`. BadSignature."""
@@ -81,6 +90,23 @@ class SecretKey:
         if bytes(key.verify_key) != data[94:126]:
             raise ValueError("the halves of the secret key do not fit")
         return cls(data[54:62], key)
+
+    @classmethod
+    def make(cls) -> "SecretKey":
+        """A new one, as `minisign -G -W` makes it."""
+        return cls(secrets.token_bytes(8), SigningKey.generate())
+
+    @property
+    def public(self) -> PublicKey:
+        """The half that everybody may know."""
+        return PublicKey(self.number, self.key.verify_key)
+
+    def reveal(self) -> str:
+        """The contents of a secret key's file; for its owner alone."""
+        both = bytes(self.key) + bytes(self.key.verify_key)
+        digest = hashlib.blake2b(KEY + self.number + both, digest_size=32).digest()
+        data = KEY + UNENCRYPTED + CHECKED + bytes(_KDF_BYTES) + self.number + both + digest
+        return f"{_UNTRUSTED}minisign secret key\n{base64.b64encode(data).decode()}\n"
 
     def sign(self, name: str, file: BinaryIO) -> str:
         """The text of the `.minisig`; the same file and name give the same text."""
