@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gateway.core.audit import AccessEntry
 from gateway.core.filters import Filter
 from gateway.core.followups import Wording
+from gateway.core.lookups import Lookup
 from gateway.core.passages import Passage, SearchResult
 from gateway.core.scope import Scope
 from gateway.interfaces import FilteringRetriever, LexicalHits, PassageIndex, SourcePassages
@@ -30,11 +31,23 @@ class FilteredSearch:
         within: Filter | None = None,
     ) -> SearchResult:
         """At most `limit` passages of the documents in `scope` that `within` matches."""
+        asked = (Lookup(query, entry, wordings),)
+        return (await self.search_each(asked, scope, limit, within=within))[0]
+
+    async def search_each(
+        self,
+        asked: Sequence[Lookup],
+        scope: Scope,
+        limit: int,
+        *,
+        within: Filter | None = None,
+    ) -> Sequence[SearchResult]:
+        """Several questions in the same passes over the library, each as if it came alone."""
         search = self._search
         if within is not None:
             ids = await self._chosen.of_filter(scope, within)
             search = search.among(_Among(self._index, self._chosen, ids), ids)
-        return await search.search(query, scope, limit, entry=entry, wordings=wordings)
+        return await search.search_each(asked, scope, limit)
 
     async def around(
         self, scope: Scope, passage_id: int, context: int, *, entry: AccessEntry

@@ -2,16 +2,17 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.filters import Filter
 from gateway.core.followups import Wording
 from gateway.core.grounding import Reference, Scored, merged, passing
+from gateway.core.lookups import Lookup
 from gateway.core.passages import SearchResult
 from gateway.core.planning import SubQuery, tokens
 from gateway.core.scope import Scope
@@ -22,6 +23,8 @@ from gateway.operations.table import Caller
 
 MOST_HITS = 20  # of one search
 MOST_REFERENCES = 20
+PASSES_AT_ONCE = 4  # over the library, of all retrievals; who waits longest goes first
+PASSES_OF_ONE = 2  # of one retrieval, so that many sources in one hold up nobody else
 SURFACE = "retrieve"
 
 
@@ -76,6 +79,17 @@ class FilteringSearch(Protocol):
         within: Filter | None = None,
     ) -> SearchResult: ...
 
+    async def search_each(
+        self,
+        asked: Sequence[Lookup],
+        scope: Scope,
+        limit: int,
+        *,
+        within: Filter | None = None,
+    ) -> Sequence[SearchResult]:
+        """Several questions in the same passes over the library, each as if it came alone."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -106,6 +120,7 @@ class Retrieval:
         self._collections = collections
         self._clock = clock
         self._is_open = is_open
+        self._passes = asyncio.Semaphore(PASSES_AT_ONCE)
 
     async def retrieve(
         self, caller: Caller, messages: Sequence[ChatMessage], targets: Sequence[Target]
@@ -119,39 +134,45 @@ class Retrieval:
         scope = await self._scopes.scope(caller.audience, caller.agent)
         readable = await self._collections.list(scope.collections)
         slugs = {each.id: each.slug for each in readable}
-        wanted = [(query, target) for query in plan.queries for target in targets or (Target(),)]
-        runs = await _all([self._run(caller, scope, slugs, *each) for each in wanted])
+        own = asyncio.Semaphore(PASSES_OF_ONE)
+        passes = await _all(
+            [
+                self._pass(own, caller, _within(scope, slugs, target), plan.queries, target)
+                for target in targets or (Target(),)
+            ]
+        )
+        runs = [run for of_a_query in zip(*passes, strict=True) for run in of_a_query]
         return self._told(plan, runs, slugs)
 
-    async def _run(
+    async def _pass(
         self,
+        own: asyncio.Semaphore,
         caller: Caller,
         scope: Scope,
-        slugs: Mapping[str, str],
-        query: SubQuery,
+        queries: Sequence[SubQuery],
         target: Target,
-    ) -> _Run:
-        if target.name is not None:
-            scope = scope.narrow(
-                frozenset(id_ for id_, slug in slugs.items() if slug == target.name)
+    ) -> Sequence[_Run]:
+        """All questions to one source, in one pass over it."""
+        if not queries:
+            return ()
+        async with own, self._passes:
+            at, began = self._clock.now(), self._clock.monotonic()
+            entry = AccessEntry(
+                AccessAction.SEARCH,
+                at,
+                account_id=None if caller.account is None else caller.account.id,
+                agent_id=None if caller.agent is None else caller.agent.agent_id,
+                channel=SURFACE,
             )
-        at, began = self._clock.now(), self._clock.monotonic()
-        entry = AccessEntry(
-            AccessAction.SEARCH,
-            at,
-            account_id=None if caller.account is None else caller.account.id,
-            agent_id=None if caller.agent is None else caller.agent.agent_id,
-            channel=SURFACE,
-        )
-        result = await self._search.search(
-            query.text,
-            scope,
-            target.most,
-            entry=entry,
-            wordings=query.wordings,
-            within=target.within,
-        )
-        return _Run(query, target, at, self._since(began), result)
+            asked = [Lookup(query.text, entry, query.wordings) for query in queries]
+            results = await self._search.search_each(
+                asked, scope, target.most, within=target.within
+            )
+            spent_ms = self._since(began)
+        return [
+            _Run(query, target, at, spent_ms, result)
+            for query, result in zip(queries, results, strict=True)
+        ]
 
     def _told(self, plan: Plan, runs: Sequence[_Run], slugs: Mapping[str, str]) -> Retrieved:
         began = self._clock.monotonic()
@@ -165,6 +186,13 @@ class Retrieval:
 
     def _since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)
+
+
+def _within(scope: Scope, slugs: Mapping[str, str], target: Target) -> Scope:
+    """What of a scope a target means; a name that is not in it means nothing."""
+    if target.name is None:
+        return scope
+    return scope.narrow(frozenset(id_ for id_, slug in slugs.items() if slug == target.name))
 
 
 def _by_collection(run: _Run, slugs: Mapping[str, str], first: int) -> list[Searched]:
@@ -190,10 +218,10 @@ def _judged_tokens(run: _Run) -> int:
     return sum(tokens(run.query.text) + tokens(text) for text in texts)
 
 
-async def _all(runs: Sequence[Coroutine[Any, Any, _Run]]) -> Sequence[_Run]:
+async def _all(passes: Sequence[Awaitable[Sequence[_Run]]]) -> Sequence[Sequence[_Run]]:
     """Side by side; what one of them raises comes out as itself, once all have ended."""
-    found = await asyncio.gather(*runs, return_exceptions=True)
-    ended: list[_Run] = []
+    found = await asyncio.gather(*passes, return_exceptions=True)
+    ended: list[Sequence[_Run]] = []
     for each in found:
         if isinstance(each, BaseException):
             raise each
