@@ -7,20 +7,23 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.core.limits import KnowledgeLimits
+from gateway.core.limits import MEBIBYTE, KnowledgeLimits
 from gateway.core.passages import NoVectors
 from gateway.core.scope import Scope
 from gateway.errors import ModelError
+from gateway.extract.page_renderer import PageRenderer
 from gateway.extract.supervisor import ExtractionSupervisor
 from gateway.fetching import GuardedFetch
 from gateway.interfaces import Clock, Encoder, Ids, Vector
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.library import Library
+from gateway.knowledge.page_images import KeptPageImages
 from gateway.knowledge.proposal_files import ProposalFolder
 from gateway.knowledge.search import MayLeave, Search
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
+from gateway.store.picture_folder import PictureFolder
 from models.calibration import own_calibrations
 from models.catalogue import MODELS, model_of
 from models.cloud.encoder import CloudEncoder
@@ -64,6 +67,7 @@ class Shelves:
     library: Library
     search: Search
     proposed: ProposalFolder
+    images: KeptPageImages
 
     async def warm_up(self) -> None:
         """Load the model, so that the first question does not wait for it."""
@@ -147,6 +151,16 @@ def _library(
     )
 
 
+def _page_images(
+    opened: AsyncExitStack, store: Store, folder: Path, limits: KnowledgeLimits
+) -> KeptPageImages:
+    """What draws pages, beside what reads documents."""
+    renderer = PageRenderer(limits)
+    opened.push_async_callback(renderer.close)
+    kept = PictureFolder(folder, limits.page_cache_mb * MEBIBYTE)
+    return KeptPageImages(store.blobs, renderer, kept)
+
+
 @asynccontextmanager
 async def open_shelves(
     home: Path,
@@ -163,6 +177,7 @@ async def open_shelves(
         switch = await opened.enter_async_context(_switching(encoder, former, store))
         extractor = ExtractionSupervisor(limits)
         opened.push_async_callback(extractor.close)
+        images = _page_images(opened, store, home / "knowledge" / "pages", limits)
         gate = UploadGate()
         ingestion = Ingestion(
             jobs=store.jobs,
@@ -179,13 +194,14 @@ async def open_shelves(
             limits=limits,
             gate=gate,
             fetch=GuardedFetch(has_plain_http=True).open,
+            keep_only=images.keep_only,
         )
         library = _library(store, ingestion, gate, limits, clock, ids)
         own = await asyncio.to_thread(own_calibrations, home / "models" / "calibration")
         search = Search(store.passages, store.vectors, switch.questions, store.audit, clock, own)
         search.may_leave = _leaving(store)
         proposed = ProposalFolder(home / "knowledge" / "proposals")
-        parts = extractor, ingestion, library, search, proposed
+        parts = extractor, ingestion, library, search, proposed, images
         yield Shelves(store, switch.questions, switch, *parts)
 
 

@@ -89,6 +89,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("url_too_large", 413),
         ErrorCode("sandbox_unavailable", 503),
         ErrorCode("ocr_unavailable", 503),
+        ErrorCode("pages_busy", 503),
         ErrorCode("retry_exhausted", 500),
         # proposals (FEATURES A22)
         ErrorCode("proposal_limit", 409),

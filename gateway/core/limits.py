@@ -25,6 +25,7 @@ class KnowledgeLimits:
     ocr: bool = False  # read scanned pages and image files, with the optional package
     ocr_page_timeout_secs: int = 60
     ocr_timeout_secs: int = 1_800  # for all pages of one document
+    page_cache_mb: int = 256  # of pictures of pages, kept until others need the room
     vision_pages: int = 200  # of one document that a vision model is shown
     vision_page_timeout_secs: int = 60
     vision_timeout_secs: int = 3_600  # for all pages of one document
@@ -50,6 +51,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "extract_memory_mb": (256, 65_536),
     "ocr_page_timeout_secs": (1, 3_600),
     "ocr_timeout_secs": (1, 86_400),
+    "page_cache_mb": (0, 65_536),
     "vision_pages": (1, 20_000),
     "vision_page_timeout_secs": (1, 3_600),
     "vision_timeout_secs": (1, 86_400),

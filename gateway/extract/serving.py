@@ -17,6 +17,7 @@ from gateway.extract.reading import Document, ReadOptions
 from gateway.extract.wire import (
     Answer,
     Begun,
+    DrawnAnswer,
     Progress,
     Read,
     Refused,
@@ -34,6 +35,7 @@ STOP = b"stop"
 CHUNK_BYTES = 1 << 20
 
 ReadDocument = Callable[[bytes, str, ReadOptions], Document]  # (bytes, name, options)
+DrawPage = Callable[[bytes, Request], DrawnAnswer]
 PROGRESS_EVERY_S = 0.5
 
 
@@ -50,11 +52,23 @@ class Job:
         os.close(self.answer)
 
 
+_Work = Callable[[Job, bytes], Answer | DrawnAnswer]
+
+
 def serve(read: ReadDocument, warm: Callable[[], None], idle_s: float = IDLE_S) -> None:
     """Answer requests until the supervisor is gone or nothing came for `idle_s`.
 
     After `warm`, `read` must open no file any more.
     """
+    _serve(lambda job, data: _wire(read(data, job.request.name, _options(job))), warm, idle_s)
+
+
+def serve_pictures(draw: DrawPage, warm: Callable[[], None], idle_s: float = IDLE_S) -> None:
+    """As `serve`, for what answers with a picture instead of text."""
+    _serve(lambda job, data: draw(data, job.request), warm, idle_s)
+
+
+def _serve(work: _Work, warm: Callable[[], None], idle_s: float) -> None:
     sandbox.die_with_parent()
     sandbox.preload()
     warm()
@@ -64,7 +78,7 @@ def serve(read: ReadDocument, warm: Callable[[], None], idle_s: float = IDLE_S) 
             if not message:
                 return
             if message != STOP:  # one that came when its child had ended already
-                status = _run(_job(message, descriptors), control, read)
+                status = _run(_job(message, descriptors), control, work)
                 control.send(msgspec.msgpack.encode(status))
 
 
@@ -81,14 +95,14 @@ def _job(message: bytes, descriptors: list[int]) -> Job:
     return Job(request, file, answer)
 
 
-def _run(job: Job, control: socket.socket, read: ReadDocument) -> Status:
+def _run(job: Job, control: socket.socket, work: _Work) -> Status:
     parent = os.getpid()
     child = os.fork()
     if child == 0:
         exit_code = 1
         try:
             control.close()
-            _read_in_child(job, read, parent)
+            _work_in_child(job, work, parent)
             exit_code = 0
         finally:
             os._exit(exit_code)  # whatever went wrong: never back into the zygote's loop
@@ -125,7 +139,7 @@ def _kill(child: int) -> None:
 # ---------------------------------------------------------------- in the child
 
 
-def _read_in_child(job: Job, read: ReadDocument, parent: int) -> None:
+def _work_in_child(job: Job, work: _Work, parent: int) -> None:
     sandbox.leave_terminal()
     sandbox.die_with_parent()
     if os.getppid() != parent:
@@ -139,17 +153,17 @@ def _read_in_child(job: Job, read: ReadDocument, parent: int) -> None:
         is_sandboxed = False
     _write(job.answer, frame(Begun(is_sandboxed)))
     if is_sandboxed or not request.is_sandbox_required:
-        answer = _answer(job, read)
+        answer = _answer(job, work)
     else:
         answer = Refused("sandbox_unavailable")
     _write(job.answer, frame(answer))
 
 
-def _answer(job: Job, read: ReadDocument) -> Answer:
+def _answer(job: Job, work: _Work) -> Answer | DrawnAnswer:
     data = b""
     try:
         data = _all_of(job.file)
-        return _wire(read(data, job.request.name, _options(job)))
+        return work(job, data)
     except ExtractionError as error:
         return Refused(error.code, is_picture(data))
     except (MemoryError, RecursionError):

@@ -1,7 +1,6 @@
 """Has files read by a confined child: hands them over, judges what returns."""
 
 import asyncio
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from gateway.errors import ExtractionError
 from gateway.extract import ocr
 from gateway.extract.untrusted import IsPicture, accept
 from gateway.extract.wire import Request
-from gateway.extract.zygote import OnProgress, Result, Task, Zygote
+from gateway.extract.zygote import OnProgress, Result, Task, Zygote, raise_unless_done
 
 log = structlog.get_logger()
 
@@ -164,19 +163,5 @@ class ExtractionSupervisor:
 
 
 async def _accepted(result: Result, max_chars: int, *, is_page: bool = False) -> Extracted:
-    _raise_unless_done(result)
+    raise_unless_done(result, over="too_many_chars")
     return await asyncio.to_thread(accept, result.output, max_chars, may_be_empty=is_page)
-
-
-def _raise_unless_done(result: Result) -> None:
-    status = result.status
-    if result.is_over:
-        raise ExtractionError("output over its limit", code="too_many_chars")
-    if result.is_late or (status is not None and status.is_timeout):
-        raise ExtractionError("time limit", code="extract_timeout")
-    if status is None:
-        raise ExtractionError("the zygote ended")
-    if status.signal == signal.SIGKILL:  # by the kernel: who else sends it says is_timeout
-        raise ExtractionError("killed", code="extract_oom")
-    if status.exit_code != 0:
-        raise ExtractionError(f"exit {status.exit_code}, signal {status.signal}")

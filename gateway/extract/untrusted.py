@@ -59,7 +59,7 @@ def accept(data: bytes, max_chars: int, *, may_be_empty: bool = False) -> Extrac
         raise ExtractionError("the reader's output does not decode") from error
     if isinstance(said, Refused):
         refused = IsPicture if said.is_picture else ExtractionError
-        raise refused("refused by the reader", code=_known(said.code))
+        raise refused("refused by the reader", code=known_refusal(said.code))
     blocks = tuple(_blocks(said))
     if sum(len(block.text) for block in blocks) > max_chars:
         raise ExtractionError("over the limit of characters", code="too_many_chars")
@@ -87,7 +87,8 @@ def _replaced(match: re.Match[str]) -> str:
     return "\n" if match[0] in "\r\x0b\x0c\x85\u2028\u2029" else ""
 
 
-def _known(code: str) -> str:
+def known_refusal(code: str) -> str:
+    """The code itself where a child may give it; every other one means that it went wrong."""
     return code if code in REFUSALS else "extract_crashed"
 
 

@@ -19,6 +19,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True):
     memory_mb: int
     is_sandbox_required: bool
     page: int = 0  # from 1: this one alone, as a picture
+    dpi: int = 0  # at which it is drawn, where the picture itself is the answer
 
 
 class Status(msgspec.Struct, frozen=True, array_like=True):
@@ -84,6 +85,16 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
 
 
 Answer = Read | Refused
+
+
+class Drawn(msgspec.Struct, frozen=True, array_like=True, tag="drawn"):
+    """The last frame of the drawing child: how many pages there are, and the one asked for."""
+
+    pages: int
+    png: bytes = b""  # none: no such page, or only their number was asked for
+
+
+DrawnAnswer = Drawn | Refused
 
 
 def frame(message: msgspec.Struct) -> bytes:

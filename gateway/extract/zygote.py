@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import select
+import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from gateway.errors import ExtractionError
 from gateway.extract.progress import Progressing
 from gateway.extract.wire import Request, Status
 
@@ -109,6 +111,21 @@ class Zygote:
             )
         self._running = _Running(process, ours)
         return self._running
+
+
+def raise_unless_done(result: Result, *, over: str) -> None:
+    """ExtractionError for a child that came to a bad end; `over`: the code for too much output."""
+    status = result.status
+    if result.is_over:
+        raise ExtractionError("output over its limit", code=over)
+    if result.is_late or (status is not None and status.is_timeout):
+        raise ExtractionError("time limit", code="extract_timeout")
+    if status is None:
+        raise ExtractionError("the zygote ended")
+    if status.signal == signal.SIGKILL:  # by the kernel: who else sends it says is_timeout
+        raise ExtractionError("killed", code="extract_oom")
+    if status.exit_code != 0:
+        raise ExtractionError(f"exit {status.exit_code}, signal {status.signal}")
 
 
 # ---------------------------------------------------------------- in a thread

@@ -27,6 +27,7 @@ from gateway.knowledge.embed_job import EVERY, EmbedJob, nothing_follows
 from gateway.knowledge.ingest_job import IngestJob
 from gateway.knowledge.ingest_job import nothing_follows as nobody_follows
 from gateway.knowledge.outline_job import OutlineJobs
+from gateway.knowledge.page_images import KeepOnly, keeps_nothing
 from gateway.knowledge.pages import Fetch
 from gateway.knowledge.progress import Progress
 from gateway.knowledge.upkeep_jobs import Upkeep, UpkeepJobs
@@ -71,9 +72,11 @@ class Ingestion:
         embedded: Callable[[], Awaitable[None]] = nothing_follows,
         outlines: OutlineJobs | None = None,
         describing: Describing | None = None,
+        keep_only: KeepOnly = keeps_nothing,
     ) -> None:
         """`fetch` is GuardedFetch.open: for pages of the web, asked when their job runs.
-        `embedded` is told each time a source has all its vectors.
+        `embedded` is told each time a source has all its vectors, `keep_only` at each sweep which
+        originals are still used.
         """
         self.progress = Progress()
         self._jobs = jobs
@@ -99,7 +102,7 @@ class Ingestion:
         )
         self._outlines = outlines
         embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress, embedded)
-        chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate)
+        chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate, keep_only)
         self._handlers: Mapping[str, Handler] = {
             "ingest": ingest.run,
             "embed": embed.run,

@@ -7,6 +7,7 @@ from typing import Protocol
 import structlog
 
 from gateway.interfaces import Blobs, Clock, Job, Jobs, Sources
+from gateway.knowledge.page_images import KeepOnly, keeps_nothing
 from gateway.knowledge.upload_gate import UploadGate
 
 log = structlog.get_logger()
@@ -45,12 +46,17 @@ class UpkeepJobs:
     upkeep: Upkeep
     clock: Clock
     gate: UploadGate
+    keep_only: KeepOnly = keeps_nothing  # of the pictures of pages
 
     async def sweep(self, _job: Job) -> None:
-        """Remove originals that no source uses, ten minutes after they were last stored."""
+        """Remove originals that no source uses, ten minutes after they were last stored.
+
+        Pictures of their pages go at once.
+        """
         async with self.gate.sweep() as is_alone:
             if is_alone:
                 await self._sweep()
+        await self.keep_only(await self.sources.originals())  # without a grace: drawn again soon
         await self.jobs.put(
             "sweep_blobs", "", self.clock.now() + (SWEEP_EVERY if is_alone else SOON)
         )

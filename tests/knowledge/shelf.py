@@ -22,6 +22,7 @@ from gateway.knowledge.describing import Describing
 from gateway.knowledge.ingestion import OUTLINING, Ingestion
 from gateway.knowledge.library import Library
 from gateway.knowledge.outline_job import OutlineJobs
+from gateway.knowledge.page_images import KeepOnly, keeps_nothing
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.store import Store
 from tests.fakes.drawn_pages import DrawnPages
@@ -48,6 +49,7 @@ class Shelf:
     images: DrawnPages = field(default_factory=DrawnPages)
     summaries: PlacedModels | None = None  # asked for summaries of sections
     vision: PlacedModels | None = None  # shown pages
+    keep_only: KeepOnly = keeps_nothing
 
     def __post_init__(self) -> None:
         self.gate = UploadGate()
@@ -74,6 +76,7 @@ class Shelf:
                 store.outlines, store.sources, store.jobs, self.clock, self._chosen(self.summaries)
             ),
             describing=self._describing(),
+            keep_only=self.keep_only,
         )
         self.library = Library(
             sources=store.sources,
