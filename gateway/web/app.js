@@ -6,6 +6,7 @@ import { DataSources } from "./data_sources.js";
 import { Documents } from "./documents.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import * as drawer from "./drawer.js";
+import { Embedding } from "./embedding.js";
 import { language, preferred, t, use } from "./i18n.js";
 import { Links } from "./links.js";
 import { brand, languageChoice, showSignIn } from "./sign_in.js";
@@ -39,6 +40,7 @@ class Shell {
     this.chat = new Chat({ onSignedOut: leave, onAnswered: () => this.listConversations() });
     this.documents = new Documents(me);
     this.sources = new DataSources();
+    this.embedding = me.role === "admin" ? new Embedding() : null;
     this.links = new Links();
     this.conversationList = el("ul");
   }
@@ -55,6 +57,7 @@ class Shell {
     this.chatTab = el("button", { type: "button", onclick: () => this.view("chat") }, t("chat"));
     this.documentsTab = el("button", { type: "button", onclick: () => this.view("documents") }, t("documents"));
     this.sourcesTab = el("button", { type: "button", onclick: () => this.view("sources") }, t("data_sources"));
+    this.embeddingTab = this.embedding && el("button", { type: "button", "data-view": "embedding", onclick: () => this.view("embedding") }, t("embedding"));
     this.linksTab = el("button", { class: "link", type: "button", onclick: () => this.view("links") }, t("links"));
     const menu = el("button", { class: "icon menu", type: "button", "aria-label": t("menu"), onclick: () => this.side.classList.toggle("open") }, icon(ICONS.menu));
     const top = el(
@@ -62,7 +65,7 @@ class Shell {
       { class: "top" },
       menu,
       brand(),
-      el("nav", {}, this.chatTab, this.documentsTab, this.sourcesTab),
+      el("nav", {}, this.chatTab, this.documentsTab, this.sourcesTab, ...[this.embeddingTab].filter(Boolean)),
       this.chat.agent,
       el("span", { class: "spring" }),
       languageChoice(() => this.redraw()),
@@ -84,12 +87,12 @@ class Shell {
   }
 
   view(name) {
-    const tabs = { chat: this.chatTab, documents: this.documentsTab, sources: this.sourcesTab, links: this.linksTab };
-    for (const [each, tab] of Object.entries(tabs)) tab.setAttribute("aria-current", each === name);
+    const tabs = { chat: this.chatTab, documents: this.documentsTab, sources: this.sourcesTab, embedding: this.embeddingTab, links: this.linksTab };
+    for (const [each, tab] of Object.entries(tabs)) tab?.setAttribute("aria-current", each === name);
     this.side.hidden = name !== "chat";
     drawer.hide();
     replace(this.stage, this[name].root);
-    for (const each of [this.documents, this.sources, this.links]) {
+    for (const each of [this.documents, this.sources, this.embedding, this.links].filter(Boolean)) {
       if (each === this[name]) each.open();
       else each.close();
     }
@@ -133,6 +136,7 @@ class Shell {
     this.chat.close();
     this.documents.close();
     this.sources.close();
+    this.embedding?.close();
     this.links.close();
   }
 }

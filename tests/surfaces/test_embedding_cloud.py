@@ -231,7 +231,7 @@ async def test_broken_rules_and_collections_that_stay_are_counted(
 async def test_members_and_managers_neither_see_nor_change_who_computes_vectors(
     template: Path, home: Path
 ) -> None:
-    asked = (
+    asked: tuple[tuple[str, dict[str, Any]], ...] = (
         ("settings", {}),
         ("disclosure", OPENAI),
         ("select", OPENAI | {"acknowledge_disclosure": True}),
