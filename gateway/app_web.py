@@ -23,6 +23,7 @@ from gateway.surfaces import (
     health,
     http,
     mcp_http,
+    page_image,
     retrieve,
     rpc,
     upload,
@@ -36,6 +37,7 @@ from gateway.surfaces.limits import LimitSettings, RequestLimits
 from gateway.surfaces.line_link import LinkPages
 from gateway.surfaces.mcp_http import McpDoor, McpHttp
 from gateway.surfaces.meter import PrometheusMeter
+from gateway.surfaces.page_image import PageImageRoute, PagesSeen
 from gateway.surfaces.pages import Pages
 from gateway.surfaces.rest import Rest
 from gateway.surfaces.retrieve import Retrieve, echo_request_id
@@ -55,6 +57,7 @@ READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills 
 UNSETTLED = ("unknown", "dead")
 ROUTES = (  # described for /openapi.json
     *upload.ROUTES,
+    *page_image.ROUTES,
     *health.ROUTES,
     *retrieve.ROUTES,
     *mcp_http.ROUTES,
@@ -102,6 +105,7 @@ def build_application(parts: WebParts) -> web.Application:
         DocsPage(registry, ROUTES),
         McpDoor(parts.operations.doors, callers, parts.mcp),
         Uploads(callers, _files(parts), repeats),
+        PageImageRoute(callers, _pages(parts)),
         Retrieve(parts.operations.doors, parts.operations.retrieval),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         _health(parts, callers),
@@ -146,6 +150,11 @@ def _files(parts: WebParts) -> Files:
         parts.limits.max_source_bytes,
         parts.home / "run",
     )
+
+
+def _pages(parts: WebParts) -> PagesSeen:
+    store, images = parts.shelves.store, parts.shelves.images
+    return PagesSeen(parts.operations.desk, store.sources, images, store.audit, parts.clock)
 
 
 class _Figures:

@@ -99,7 +99,7 @@ class KeptPageImages:
             mine.set_result(made)
             return made
         finally:
-            self._under_way.pop(key)
+            del self._under_way[key]
             mine.cancel()  # where nothing came of it
 
     async def _counted(self, sha256: str, path: Path) -> int:
