@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gateway.core.access import Sensitivity
+from gateway.core.access import EmbeddingPolicy, Sensitivity
 from gateway.core.documents import SourceState, StatusDetail
 from gateway.core.passages import Passage
 from gateway.interfaces import PassageVectors
@@ -152,6 +152,24 @@ async def test_what_may_not_leave_is_neither_waited_for_nor_counted_for_a_cloud(
     assert await store.coverage.is_whole("cloud:acme")
     assert not await store.coverage.is_whole("local:m")
     assert source.collection_id == open_one.collection_id
+
+
+async def test_the_store_and_the_rule_agree_on_what_may_leave(world: World, store: Store) -> None:
+    ken = await world.account("ken")
+    for sensitivity in Sensitivity:
+        for policy in EmbeddingPolicy:
+            made = await world.collection(ken, f"{sensitivity.value}-{policy.value}")
+            kind = replace(made, sensitivity=sensitivity, embedding_policy=policy)
+            await store.collections.replace(kind, version=made.version)
+    found = await store.collections.list(await store.vectors.excluded("local:m"))
+    assert found == []
+    scope = await world.scope(ken)
+    everything = await store.collections.list(scope.collections)
+    excluded = await store.vectors.excluded("cloud:acme:443")
+    assert {each.id for each in everything if not each.may_leave} == excluded
+    policies = len(EmbeddingPolicy)
+    expected = (len(Sensitivity) * policies, policies, len(Sensitivity) - 1)
+    assert await store.coverage.kept_here() == expected
 
 
 async def test_what_is_over_the_limit_is_not_waited_for(world: World, store: Store) -> None:
