@@ -101,7 +101,7 @@ async def test_a_page_of_the_web_has_none(template: Path, home: Path) -> None:
 async def test_a_token_may_ask_and_a_wrong_one_may_not(template: Path, home: Path) -> None:
     async with serving(template, home) as world, world.person("hr") as hr:
         source_id = await added(hr, "salary", "薪資表.pdf", pdf("薪資表"))
-        token = await hr.rpc("tokens.create", {"label": "reader"})
+        token = (await hr.rpc("auth.tokens.create", {"label": "reader"}))["secret"]
         address = f"{world.url}/api/knowledge/sources/{source_id}/pages/1.png"
         async with world.nobody() as nobody:
             for given, status in ((token, 200), (token[:-1], 401)):
