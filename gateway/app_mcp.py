@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.accounts.sign_in import SignIn
+from gateway.app_retrieval import filtering
 from gateway.app_turns import TurnParts
 from gateway.changes import Changes
 from gateway.knowledge.proposals import Proposals
@@ -39,5 +40,6 @@ def _revisions(parts: TurnParts) -> Revisions:
 def _runs(parts: TurnParts, sign_in: SignIn, proposals: Proposals, changes: Changes) -> RunRoute:
     store, is_open = parts.shelves.store, parts.knowledge.switches.enabled
     runs = Runs(sign_in, store.agents, parts.files, parts.scopes, parts.ids, is_open=is_open)
-    tools = RunTools(parts.shelves.search, store.collections, proposals, store.audit, parts.clock)
+    search = filtering(parts.shelves)
+    tools = RunTools(search, store.collections, proposals, store.audit, parts.clock)
     return RunRoute(RunBox(runs, tools), changes)

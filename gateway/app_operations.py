@@ -12,7 +12,7 @@ from gateway.accounts.scopes import ScopeService
 from gateway.accounts.sign_in import SignIn
 from gateway.app_library import Shelves
 from gateway.app_proposals import deciding
-from gateway.app_retrieval import build_retrieval
+from gateway.app_retrieval import build_retrieval, filtering
 from gateway.core.limits import KnowledgeLimits
 from gateway.interfaces import Channel, Clock, Ids
 from gateway.knowledge.desk import Desk
@@ -35,6 +35,7 @@ from gateway.operations import (
     library,
     library_types,
     links,
+    noting,
     own_documents,
     people,
     principals,
@@ -157,7 +158,7 @@ def _reading(seams: Seams, desk: Desk) -> reading.Reading:
     store = seams.shelves.store
     return reading.Reading(
         desk=desk,
-        retriever=seams.shelves.search,
+        retriever=filtering(seams.shelves),
         turns=store.turns,
         sources=store.sources,
         audit=store.audit,
@@ -173,7 +174,12 @@ def _of_record(seams: Seams, desk: Desk, keeping: library.Keeping) -> tuple[Oper
     reads = access_log.LogReading(
         desk, store.audit, store.grants, store.principals, is_open=seams.is_open
     )
-    return (*forgetting.operations(forgetting_), *access_log.operations(reads))
+    noting_ = noting.Noting(keeping, store.metadata, seams.clock)
+    return (
+        *forgetting.operations(forgetting_),
+        *noting.operations(noting_),
+        *access_log.operations(reads),
+    )
 
 
 def linking_of(store: Store, clock: Clock) -> Linking:

@@ -9,6 +9,12 @@ from gateway.operations.planning import Planner
 from gateway.operations.retrieve import Retrieval
 
 
+def filtering(shelves: Shelves) -> FilteredSearch:
+    """The library's own search, with a filter before it."""
+    store = shelves.store
+    return FilteredSearch(shelves.search, store.passages, store.passages)
+
+
 def build_retrieval(
     shelves: Shelves,
     scopes: ScopeService,
@@ -18,8 +24,6 @@ def build_retrieval(
     *,
     is_open: bool,
 ) -> Retrieval:
-    """Over the library's own search, with a filter before it."""
-    store = shelves.store
-    search = FilteredSearch(shelves.search, store.passages, store.passages)
-    planner = Planner(files, models, clock)
-    return Retrieval(planner, search, scopes, store.collections, clock, is_open=is_open)
+    """Over `filtering`."""
+    planner, collections = Planner(files, models, clock), shelves.store.collections
+    return Retrieval(planner, filtering(shelves), scopes, collections, clock, is_open=is_open)

@@ -18,6 +18,7 @@ from gateway.commands.output import DONE, FAILED, complain, language, say, show
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
 from gateway.core.filenames import READABLE
+from gateway.core.metadata import named_value
 from gateway.errors import GatewayError
 
 POLL_S = 0.2
@@ -48,15 +49,19 @@ def register(commands: Commands) -> None:
     add = commands.add("add", add_documents, account=True)
     add.add_argument("items", nargs="+", metavar="PATH|URL", help=say("opt_items"))
     add.add_argument("--collection", required=True, help=say("opt_collection"))
+    add.add_argument(
+        "--metadata", action="append", default=[], metavar="KEY=VALUE", help=say("opt_metadata")
+    )
     add.add_argument("--no-wait", action="store_true", help=say("opt_no_wait"))
 
 
 async def add_documents(options: argparse.Namespace) -> int:
     """One document that is refused holds up no other."""
-    account = acting_account(options)
+    account, noted = acting_account(options), dict(map(named_value, options.metadata))
+    to = {"collection": options.collection, "metadata": noted}
     items = await asyncio.to_thread(lambda: list(found(options.items)))
     async with operator(home_folder(options.home), language()) as gateway:
-        rows = [await _add(gateway, item, options.collection, account) for item in items]
+        rows = [await _add(gateway, item, to, account) for item in items]
         if not options.no_wait:
             async with _bar(len(rows)) as tell:
                 await _settle(gateway, rows, account, tell)
@@ -96,16 +101,15 @@ def _is_hidden(name: str) -> bool:
     return name.startswith((".", "~$"))
 
 
-async def _add(gateway: Operator, item: Item, collection: str, account: str) -> Row:
+async def _add(gateway: Operator, item: Item, to: Row, account: str) -> Row:
     if item.skipped:
         return {"path": item.name, "skipped": item.skipped}
-    params = {"collection": collection}
     try:
         if item.is_page:
-            params |= {"kind": "url", "url": item.name}
+            params = {**to, "kind": "url", "url": item.name}
             row: Row = await gateway.call("knowledge.sources.add", params, account)
         else:
-            params |= {"path": item.name}
+            params = {**to, "path": item.name}
             row = await gateway.call("knowledge.sources.add_file", params, account)
     except GatewayError as error:
         if error.code not in OF_ONE:

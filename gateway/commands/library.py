@@ -8,6 +8,7 @@ from gateway.commands.output import language, say, show, show_table
 from gateway.commands.tree import Commands
 from gateway.config import home_folder
 from gateway.core.access import Role, Sensitivity
+from gateway.core.metadata import named_value
 from gateway.errors import InvalidRequestError
 
 
@@ -16,6 +17,9 @@ def register(commands: Commands) -> None:
     search = commands.add("search", search_library, account=True)
     search.add_argument("query")
     search.add_argument("--collection", action="append", default=[], help=say("opt_collection"))
+    search.add_argument(
+        "--filter", action="append", default=[], metavar="KEY=VALUE", help=say("opt_filter")
+    )
     search.add_argument("--limit", type=int, default=5, help=say("opt_limit"))
     search.add_argument("--explain", action="store_true", help=say("opt_explain"))
     commands.add("knowledge list", list_collections, account=True)
@@ -52,7 +56,12 @@ def acting_account(options: argparse.Namespace) -> str:
 
 
 async def search_library(options: argparse.Namespace) -> int:
-    params = {"query": options.query, "collections": options.collection, "limit": options.limit}
+    params = {
+        "query": options.query,
+        "collections": options.collection,
+        "limit": options.limit,
+        "filters": dict(map(named_value, options.filter)),
+    }
     result = await _one(options, "knowledge.search", params)
     lines = []
     for n, hit in enumerate(result["hits"], 1):

@@ -1,10 +1,11 @@
 """What people note down about a document, beside what the program knows of it (FEATURES D2)."""
 
+import json
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from gateway.core.filters import MOST_FIELDS, Value
+from gateway.core.filters import MOST_FIELDS, Value, is_same
 from gateway.errors import InvalidRequestError
 
 KEY_CHARS = 100
@@ -23,6 +24,31 @@ def checked_metadata(given: Mapping[str, object]) -> Mapping[str, Value]:
     if len(given) > MOST_FIELDS:
         raise _wrong("", f"at most {MOST_FIELDS} keys")
     return {_checked_key(key): _checked_value(key, value) for key, value in given.items()}
+
+
+def changed_keys(before: Mapping[str, Value], after: Mapping[str, Value]) -> Sequence[str]:
+    """Keys that came, went or say something else now, in order."""
+    kept = {key for key in before.keys() & after.keys() if is_same(before[key], after[key])}
+    return sorted((before.keys() | after.keys()) - kept)
+
+
+def named_value(text: str) -> tuple[str, Value]:
+    """`key=value` as typed: 2026, true, false, null and "2026" are JSON, all else is a text.
+
+    InvalidRequestError without a `=`.
+    """
+    key, mark, written = text.partition("=")
+    if not mark:
+        raise InvalidRequestError("metadata", reason=f"{text[:SHOWN_CHARS]}: key=value")
+    return key, _typed(written)
+
+
+def _typed(written: str) -> Value:
+    try:
+        value = json.loads(written, parse_constant=str)  # NaN is a text
+    except (ValueError, RecursionError):
+        return written
+    return written if isinstance(value, (list, dict)) else value
 
 
 def _checked_key(key: str) -> str:

@@ -3,14 +3,16 @@
 import asyncio
 import hashlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import BinaryIO
 
 from gateway.core.access import Account, Collection
 from gateway.core.documents import Source, SourceKind, SourceState
 from gateway.core.filenames import address_title, one_line, title_of
 from gateway.core.limits import KnowledgeLimits
+from gateway.core.metadata import checked_metadata
 from gateway.core.urls import page_address
 from gateway.errors import ExtractionError, InvalidRequestError, NotFoundError
 from gateway.interfaces import Blobs, Clock, Ids, Jobs, Sources
@@ -18,6 +20,8 @@ from gateway.knowledge.embed_job import EVERY
 from gateway.knowledge.quotas import PutSource, Room, refused
 from gateway.knowledge.upload_gate import UploadGate
 
+Noted = Mapping[str, object]  # metadata before it was checked
+NOTHING_NOTED: Noted = MappingProxyType({})
 _NO_PATH = str.maketrans("/\\", "／＼")  # a pasted title, `2026/01`, has no folders to leave out
 _CHUNK_BYTES = 1 << 20
 
@@ -49,18 +53,32 @@ class Library:
         self._room = Room(sources, limits)
 
     async def add_file(
-        self, collection: Collection, name: str, stream: BinaryIO, account: Account | None
+        self,
+        collection: Collection,
+        name: str,
+        stream: BinaryIO,
+        account: Account | None,
+        *,
+        metadata: Noted = NOTHING_NOTED,
     ) -> tuple[Source, bool]:
-        """(source, is_new); the same bytes in the same collection give the existing one.
+        """(source, is_new); the same bytes in the same collection give the existing one as it is.
+
+        `metadata` as core/metadata.py, here and below.
 
         GatewayError: `too_large`, `quota_sources`, `quota_bytes`, `quota_chunks`, `store_full`;
         NotFoundError when the collection went meanwhile.
         """
-        draft = self._draft(collection, title_of(name), SourceKind.FILE, account)
+        draft = self._draft(collection, title_of(name), SourceKind.FILE, account, metadata=metadata)
         return await self._add(draft, stream, self._sources.add)
 
     async def add_text(
-        self, collection: Collection, title: str, text: str, account: Account | None
+        self,
+        collection: Collection,
+        title: str,
+        text: str,
+        account: Account | None,
+        *,
+        metadata: Noted = NOTHING_NOTED,
     ) -> tuple[Source, bool]:
         """A pasted text, kept as a `.txt` source. Also `too_many_chars` and `empty_text`."""
         if len(text) > self._limits.max_source_chars:
@@ -70,18 +88,24 @@ class Library:
         name = title_of(title.translate(_NO_PATH))
         name = name if name.lower().endswith(".txt") else f"{name}.txt"
         stream = io.BytesIO(text.encode("utf-8", "replace"))
-        draft = self._draft(collection, name, SourceKind.PASTE, account)
+        draft = self._draft(collection, name, SourceKind.PASTE, account, metadata=metadata)
         return await self._add(draft, stream, self._sources.add)
 
     async def add_page(
-        self, collection: Collection, url: str, account: Account | None, title: str = ""
+        self,
+        collection: Collection,
+        url: str,
+        account: Account | None,
+        title: str = "",
+        *,
+        metadata: Noted = NOTHING_NOTED,
     ) -> tuple[Source, bool]:
         """A page of the web; nothing is asked of it before its job runs (FEATURES A6).
 
         (source, is_new), False for an address of the same page. Without a title the page's own is
         taken once it was read. `url_wrong` where it is no address of a page; quotas.
         """
-        draft = self._draft(collection, title, SourceKind.URL, account)
+        draft = self._draft(collection, title, SourceKind.URL, account, metadata=metadata)
         return await self._add_page(_of_page(draft, url), self._sources.add)
 
     async def add_approved(
@@ -122,7 +146,13 @@ class Library:
         self._wake()
 
     def _draft(
-        self, collection: Collection, title: str, kind: SourceKind, account: Account | None
+        self,
+        collection: Collection,
+        title: str,
+        kind: SourceKind,
+        account: Account | None,
+        *,
+        metadata: Noted,
     ) -> Source:
         return Source(
             id=self._ids.new(),
@@ -134,6 +164,7 @@ class Library:
             state=SourceState.QUEUED,
             created_at=self._clock.now(),
             added_by=account.id if account else None,
+            metadata=checked_metadata(metadata),
         )
 
     async def _add(self, draft: Source, stream: BinaryIO, put: PutSource) -> tuple[Source, bool]:

@@ -17,7 +17,8 @@ from gateway.knowledge.desk import Desk
 from gateway.operations.ask import check_agent
 from gateway.operations.auth import Nothing
 from gateway.operations.library import account_of
-from gateway.operations.reading import MOST_TURNS, Reading, RestoredCitation, SessionRequest
+from gateway.operations.reading import MOST_TURNS, Reading
+from gateway.operations.reading_types import RestoredCitation, SessionRequest
 from gateway.operations.table import Caller, Operation, Permission
 
 MOST_CONVERSATIONS = 100

@@ -98,30 +98,34 @@ class Keeping:
             collections=(collection.id,),
         )
         await self._audit.record(entry)
-        return [self._view(source, caller) for source in sources]
+        return [self.view(source, caller) for source in sources]
 
     async def source(self, caller: Caller, request: SourceReference) -> SourceView:
         """One document's state."""
         source = await self.required(caller, request.source_id, Role.VIEWER)
-        return self._view(source, caller)
+        return self.view(source, caller)
 
     async def add(self, caller: Caller, request: NewSource) -> Added:
         """Add a document given as text, or a page of the web."""
         if request.kind not in ("paste", "url"):
             raise InvalidRequestError("kind", reason="kind: paste, url")
-        account, title = account_of(caller), request.title
+        account, title, noted = account_of(caller), request.title, request.metadata
         collection = await self._desk.require(account, request.collection, Role.EDITOR)
         if request.kind == "url":
-            added = await self._library.add_page(collection, request.url, account, title)
+            added = await self._library.add_page(
+                collection, request.url, account, title, metadata=noted
+            )
         else:
-            added = await self._library.add_text(collection, title, request.text, account)
-        return Added(self._view(added[0], caller), added[1])
+            added = await self._library.add_text(
+                collection, title, request.text, account, metadata=noted
+            )
+        return Added(self.view(added[0], caller), added[1])
 
     async def reindex(self, caller: Caller, request: SourceReference) -> SourceView:
         """Read a document again, a page as it is now; what is searched stays until it is whole."""
         source = await self.required(caller, request.source_id, Role.EDITOR)
         await self._library.read_again(source.id)
-        return self._view(await self.required(caller, source.id, Role.EDITOR), caller)
+        return self.view(await self.required(caller, source.id, Role.EDITOR), caller)
 
     async def add_file(self, caller: Caller, request: FileOnDisk) -> Added:
         """Add a file of this machine, for the command line."""
@@ -131,13 +135,16 @@ class Keeping:
         try:
             file = await asyncio.to_thread(path.open, "rb")
             with file:
-                source, is_new = await self._library.add_file(collection, path.name, file, account)
+                source, is_new = await self._library.add_file(
+                    collection, path.name, file, account, metadata=request.metadata
+                )
         except (OSError, ValueError) as error:  # ValueError: no path at all, with a NUL in it
             reason = getattr(error, "strerror", None) or "path"
             raise InvalidRequestError(str(error), reason=f"{path.name}: {reason}") from error
-        return Added(self._view(source, caller), is_new)
+        return Added(self.view(source, caller), is_new)
 
-    def _view(self, source: Source, caller: Caller) -> SourceView:
+    def view(self, source: Source, caller: Caller) -> SourceView:
+        """The document as this caller sees it in a list."""
         return source_view(source, caller.language, self._beside)
 
     async def required(self, caller: Caller, source_id: str, least: Role) -> Source:

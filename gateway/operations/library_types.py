@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from gateway import catalogue
 from gateway.core.access import Collection, EmbeddingPolicy, Sensitivity
@@ -67,13 +68,17 @@ class CollectionView:
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """`paste`: a document given as `text`. `url`: a page of the web; untitled, it names itself."""
+    """`paste`: a document given as `text`. `url`: a page of the web; untitled, it names itself.
+
+    `metadata`: flat, core/metadata.py; what is there already keeps its own.
+    """
 
     collection: str
     title: str = ""
     text: str = ""
     kind: str = "paste"
     url: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class FileOnDisk:
 
     collection: str
     path: str
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

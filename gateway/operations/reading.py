@@ -1,18 +1,27 @@
 """`knowledge.search`, `knowledge.passages.get`, `knowledge.citations.*`: reading the library."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from gateway.core.access import Account, Role
 from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.filters import equal_to
 from gateway.core.messages import web_chat
 from gateway.core.passages import Hit, Passage, SearchResult
 from gateway.core.scope import Scope
 from gateway.core.turns import TurnCitation
 from gateway.errors import InvalidRequestError, NotFoundError, NotSignedInError
-from gateway.interfaces import Audit, Clock, Retriever, Sources, Turns
+from gateway.interfaces import Audit, Clock, FilteringRetriever, Sources, Turns
 from gateway.knowledge.desk import Desk
-from gateway.operations.decision import DecisionView, decision_view
+from gateway.operations.decision import decision_view
+from gateway.operations.reading_types import (
+    HitView,
+    PassageRequest,
+    PassageView,
+    RestoredCitation,
+    SearchRequest,
+    SearchView,
+    SessionRequest,
+)
 from gateway.operations.table import Caller, Operation, Permission
 
 MOST_HITS = 20
@@ -22,90 +31,6 @@ MOST_PASSAGE = 2**63 - 1
 NO_PASSAGE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """`collections` (ids or slugs) only narrows; one that is missing or forbidden finds nothing."""
-
-    query: str
-    collections: list[str] = field(default_factory=list)
-    limit: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class HitView:
-    """One passage found. Raw scores, and what they could be reckoned from, go to admins only.
-
-    DESIGN section 8.9.
-    """
-
-    chunk_id: str
-    source_id: str
-    collection_id: str
-    title: str
-    locator: str
-    text: str
-    score: float
-    lexical_rank: int | None
-    vector_rank: int | None
-    lexical_score: float | None
-    cosine: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchView:
-    """Hits best first and how they were found."""
-
-    hits: list[HitView]
-    mode: str
-    coverage: float
-    vector_unavailable: str | None
-    scan_capped: bool
-    is_relevant: bool
-    relevance: float
-    decision: DecisionView | None = None  # for admins, like raw scores
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRequest:
-    """A passage's id on the wire and how many neighbours to show each side."""
-
-    chunk_id: str
-    context: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PassageView:
-    """A passage with the text around it."""
-
-    chunk_id: str
-    source_id: str
-    title: str
-    locator: str
-    text: str
-    is_asked_for: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRequest:
-    """A web chat conversation of the caller."""
-
-    conversation_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredCitation:
-    """A citation of an old reply: whole, or its title marked deleted, or nothing but n."""
-
-    turn_id: str
-    n: int
-    chunk_id: str | None = None
-    source_id: str | None = None
-    title: str | None = None
-    locator: str | None = None
-    excerpt: str | None = None
-    is_deleted: bool = False
-
-
 class Reading:
     """What these operations share."""
 
@@ -113,7 +38,7 @@ class Reading:
         self,
         *,
         desk: Desk,
-        retriever: Retriever,
+        retriever: FilteringRetriever,
         turns: Turns,
         sources: Sources,
         audit: Audit,
@@ -131,6 +56,7 @@ class Reading:
         account = _account(caller)
         if not 1 <= request.limit <= MOST_HITS:
             raise InvalidRequestError("limit", reason=f"limit: 1 to {MOST_HITS}")
+        within = equal_to(request.filters) if request.filters else None
         scope = await self._narrowed(account, request.collections)
         entry = AccessEntry(
             AccessAction.SEARCH,
@@ -138,7 +64,9 @@ class Reading:
             account_id=account.id,
             query=request.query[:QUERY_KEPT_CHARS],
         )
-        result = await self._retriever.search(request.query, scope, request.limit, entry=entry)
+        result = await self._retriever.search(
+            request.query, scope, request.limit, entry=entry, within=within
+        )
         return _search_view(result, with_raw_scores=account.is_admin)
 
     async def passage(self, caller: Caller, request: PassageRequest) -> Sequence[PassageView]:
@@ -268,6 +196,7 @@ def _passage_view(passage: Passage, asked_for: int) -> PassageView:
         passage.locator.label(),
         passage.text,
         passage.id == asked_for,
+        passage.locator.page,
     )
 
 

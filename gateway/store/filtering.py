@@ -55,7 +55,8 @@ def condition(within: Filter) -> ColumnElement[bool]:
             return and_(true(), *map(condition, parts))
         case Either(parts):
             return or_(false(), *map(condition, parts))
-    raise TypeError(f"no SQL for {type(within).__name__}")
+        case _:
+            raise TypeError(f"no SQL for {type(within).__name__}")
 
 
 def _one_of(field: str, values: Iterable[Value]) -> ColumnElement[bool]:
@@ -69,9 +70,7 @@ def _one_of(field: str, values: Iterable[Value]) -> ColumnElement[bool]:
     return or_(is_noted, and_(sources.c.id.not_in(noted), _is_built_in(BUILT_IN[field], wanted)))
 
 
-def _is_built_in(
-    column: ColumnElement[str | None], wanted: frozenset[str]
-) -> ColumnElement[bool]:
+def _is_built_in(column: ColumnElement[str | None], wanted: frozenset[str]) -> ColumnElement[bool]:
     texts = [each[1:] for each in wanted if each.startswith('"')]
     is_one = and_(column.is_not(None), _among(func.coalesce(column, ""), texts))
     return or_(is_one, column.is_(None)) if NULL in wanted else is_one

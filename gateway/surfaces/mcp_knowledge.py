@@ -9,11 +9,12 @@ import msgspec
 from gateway.catalogue import text
 from gateway.core.access import Collection
 from gateway.core.audit import AccessAction, AccessEntry
+from gateway.core.filters import equal_to
 from gateway.core.matching import storable
 from gateway.core.run_block import collections_block, passages_block
 from gateway.core.turns import PresentedPassage
 from gateway.errors import InvalidRequestError, NotFoundError
-from gateway.interfaces import Audit, Clock, Collections, Retriever
+from gateway.interfaces import Audit, Clock, Collections, FilteringRetriever
 from gateway.knowledge.proposals import FromAgent, Proposals, ProposingTurn
 from gateway.operations.reading import passage_id
 from gateway.operations.registry import MESSAGE_CHARS
@@ -30,6 +31,7 @@ class SearchArguments(msgspec.Struct, forbid_unknown_fields=True):
 
     query: Annotated[str, msgspec.Meta(min_length=1, max_length=QUERY_CHARS)]
     collections: list[str] | None = None
+    filters: dict[str, Any] | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
 
 
@@ -58,7 +60,7 @@ class SourceArguments(msgspec.Struct, forbid_unknown_fields=True):
 class RunTools:
     """The functions behind the tools; each reads within the scope of the moment."""
 
-    retriever: Retriever
+    retriever: FilteringRetriever
     collections: Collections
     proposals: Proposals
     audit: Audit
@@ -70,13 +72,14 @@ class RunTools:
         query = storable(asked.query).strip()
         if not query:
             raise InvalidRequestError("query", reason="query: empty")
+        within = equal_to(asked.filters) if asked.filters else None
         readable = await self.collections.list(now.scope.collections)
         scope = now.scope
         if asked.collections is not None:
             named = [each.id for each in readable if each.slug in asked.collections]
             scope = scope.narrow(frozenset(named))
         entry = self._entry(AccessAction.SEARCH, run, now)
-        found = await self.retriever.search(query, scope, asked.limit, entry=entry)
+        found = await self.retriever.search(query, scope, asked.limit, entry=entry, within=within)
         return self._passages(run, now, [hit.passage for hit in found.hits], readable)
 
     async def passage(self, run: Run, now: Standing, given: Arguments) -> ToolAnswer:

@@ -60,6 +60,11 @@ SEARCH = ToolCard(
                 "items": _TEXT,
                 "description": "Slugs to narrow the search to; it never widens.",
             },
+            "filters": {
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+                "description": "Only documents whose metadata has all of these values.",
+            },
             "limit": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
         },
         "query",

@@ -26,7 +26,7 @@ from gateway.surfaces.idempotency import HEADER, PARAMETER, UPLOAD, Idempotency
 from gateway.surfaces.routes import Route, path_parameter
 from gateway.surfaces.session import HttpCallers
 from gateway.surfaces.upload_form import names_of, reader_of
-from gateway.surfaces.upload_parts import MOST_FILES, Given, parts_of, received
+from gateway.surfaces.upload_parts import MOST_FILES, Form, Given, noted_in, received
 
 A = TypeVar("A")
 FIELD_BYTES = 200
@@ -41,6 +41,7 @@ ORIGINAL_HEADERS = {
 
 _FILES = {"type": "array", "minItems": 1, "maxItems": MOST_FILES, "items": {"type": "string"}}
 _TEXT = {"type": "string"}
+_NOTED = {"type": "string", "description": "A JSON object of texts, numbers, true, false and null."}
 _ANSWER = {  # of each file
     "type": "object",
     "required": ["name", "status"],
@@ -64,7 +65,7 @@ ROUTES = (
             "type": "object",
             "required": ["collection_id", "file"],
             "additionalProperties": False,
-            "properties": {"collection_id": _TEXT, "file": _FILES},
+            "properties": {"collection_id": _TEXT, "metadata": _NOTED, "file": _FILES},
         },
         body_type="multipart/form-data",
         answer={
@@ -120,7 +121,9 @@ class Uploads:
         )
 
     async def upload(self, request: web.Request) -> web.Response:
-        """`collection_id` first, then 1 to 20 `file`; each file has an answer of its own."""
+        """`collection_id` first, then `metadata` where there is any, then 1 to 20 `file`; each file
+        has an answer of its own.
+        """
         caller, account = await self._callers.person(request, "upload")
         most_bytes = MOST_FILES * self._files.max_source_bytes + OVERHEAD_BYTES
         if (request.content_length or 0) > most_bytes:
@@ -131,7 +134,9 @@ class Uploads:
             reader = reader_of(request, most_bytes)
             collection = await self._collection(reader, account)
             key = request.headers.get(HEADER)
-            upload = _Upload(self._files, reader, caller, account, collection)
+            noted, first = await noted_in(reader)
+            form = Form(reader, first, noted)
+            upload = _Upload(self._files, form, caller, account, collection)
             answers = await (upload.at_once() if key is None else upload.once(self._repeats, key))
         except MALFORMED as error:
             raise InvalidRequestError(str(error), reason="multipart/form-data") from error
@@ -175,7 +180,7 @@ class _Upload:
     """The files of one request, for a collection that the account may add to."""
 
     files: Files
-    reader: MultipartReader
+    form: Form
     caller: Caller
     account: Account
     collection: Collection
@@ -183,7 +188,7 @@ class _Upload:
     async def at_once(self) -> list[dict[str, Any]]:
         """Each file is added as soon as it is whole, so that one at a time takes room."""
         answers: list[dict[str, Any]] = []
-        async for name, part in parts_of(self.reader):
+        async for name, part in self.form.files():
             if len(answers) == MOST_FILES:
                 answers.append(self._refused(name, _many()))
                 break
@@ -198,7 +203,7 @@ class _Upload:
         """Nothing is added before all is here: only then it is known whether it came before."""
         async with AsyncExitStack() as kept:
             given: list[Given] = []
-            async for name, part in parts_of(self.reader):
+            async for name, part in self.form.files():
                 if len(given) == MOST_FILES:
                     raise _many()
                 given.append(await kept.enter_async_context(self._received(name, part)))
@@ -206,7 +211,9 @@ class _Upload:
             async def run() -> list[dict[str, Any]]:
                 return [await self._answer(each) for each in _some(given)]
 
-            content = [self.collection.id, *([each.name, each.sha256] for each in given)]
+            noted = [dict(self.form.metadata)] if self.form.metadata else []
+            files = [[each.name, each.sha256] for each in given]
+            content = [self.collection.id, *noted, *files]
             return await repeats.once(self.caller, key, UPLOAD, content, run)
 
     def _received(self, name: str, part: BodyPartReader) -> AbstractAsyncContextManager[Given]:
@@ -218,7 +225,11 @@ class _Upload:
             if given.refused is not None:
                 raise given.refused
             source, is_new = await self.files.library.add_file(
-                self.collection, given.name, given.file, self.account
+                self.collection,
+                given.name,
+                given.file,
+                self.account,
+                metadata=self.form.metadata,
             )
         except GatewayError as error:
             return self._refused(given.name, error)

@@ -4,20 +4,25 @@ import asyncio
 import errno
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import msgspec
 from aiohttp import BodyPartReader, MultipartReader
 
 from gateway.core.filenames import title_of
+from gateway.core.filters import Value
+from gateway.core.metadata import checked_metadata
 from gateway.errors import GatewayError, InvalidRequestError, StoreError
 from gateway.surfaces.upload_form import names_of
 
 MOST_FILES = 20
 CHUNK_BYTES = 2**18
+METADATA_BYTES = 2**20  # all that may be noted down, each character escaped
+Part = MultipartReader | BodyPartReader | None  # None: the form has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +35,42 @@ class Given:
     refused: GatewayError | None = None
 
 
-async def parts_of(reader: MultipartReader) -> AsyncIterator[tuple[str, BodyPartReader]]:
-    """The files of a form with their names as titles; InvalidRequestError at anything else."""
-    while (part := await reader.next()) is not None:
-        if not isinstance(part, BodyPartReader):
-            raise InvalidRequestError("upload", reason="file")
-        field, given = names_of(part)
-        if field != "file":
-            raise InvalidRequestError("upload", reason="file")
-        yield title_of(given), part
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is left of a form after its fields: `first`, then what the reader has."""
+
+    reader: MultipartReader
+    first: Part
+    metadata: Mapping[str, Value]  # of each of the files
+
+    async def files(self) -> AsyncIterator[tuple[str, BodyPartReader]]:
+        """The files with their names as titles; InvalidRequestError at anything else."""
+        part = self.first
+        while part is not None:
+            if not isinstance(part, BodyPartReader):
+                raise InvalidRequestError("upload", reason="file")
+            field, given = names_of(part)
+            if field != "file":
+                raise InvalidRequestError("upload", reason="file")
+            yield title_of(given), part
+            part = await self.reader.next()
+
+
+async def noted_in(reader: MultipartReader) -> tuple[Mapping[str, Value], Part]:
+    """The field `metadata`, a JSON object, and the part after it; nothing where it is left out."""
+    part = await reader.next()
+    if not isinstance(part, BodyPartReader) or names_of(part)[0] != "metadata":
+        return {}, part
+    written = bytearray()
+    while chunk := await part.read_chunk(CHUNK_BYTES):
+        written += chunk
+        if len(written) > METADATA_BYTES:
+            raise InvalidRequestError("metadata", reason="metadata: too long")
+    try:
+        given = msgspec.json.decode(written, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequestError("metadata", reason="metadata: no JSON object") from error
+    return checked_metadata(given), await reader.next()
 
 
 @asynccontextmanager

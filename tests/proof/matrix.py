@@ -134,6 +134,16 @@ async def deletion(place: Place) -> Mapping[str, Any]:
     }
 
 
+async def into_a_folder(place: Place) -> Mapping[str, Any]:
+    """A collection of one's own, into one that is named."""
+    mine = Place(place.here, place.role, OWN, place.me, place.stranger, None)
+    return {
+        "collection": await mine.collection(),
+        "version": 1,
+        "parent_id": await place.collection(),
+    }
+
+
 async def new_password(place: Place) -> Mapping[str, Any]:
     return {
         "account": await place.person(),
@@ -244,10 +254,16 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.citations.for_session": (
         Row(named("conversation_id", Place.conversation), over=NOT_MINE, blank=DONE),
     ),
-    "knowledge.collections.create": (Row(bare(name="新書架"), names=False, person=True),),
+    "knowledge.collections.create": (
+        Row(bare(name="新書架"), names=False, person=True),
+        on_shelf(EDITOR, "parent_id", name="新書架"),
+    ),
     "knowledge.collections.delete": (Row(deletion, least=OWNER, logged=True),),
     "knowledge.collections.list": (free(),),
-    "knowledge.collections.update": (on_shelf(OWNER, version=1, name="改"),),
+    "knowledge.collections.update": (
+        on_shelf(OWNER, version=1, name="改"),
+        Row(into_a_folder, least=EDITOR, over=frozenset({ADMIN}), logged=True, person=True),
+    ),
     "knowledge.embedding.cancel": (no_model(),),
     "knowledge.embedding.disclosure": (free(provider="openai"),),
     "knowledge.embedding.install": (no_model(),),
@@ -306,6 +322,9 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.sources.list": (on_shelf(VIEWER),),
     "knowledge.sources.reindex": (on_shelf(EDITOR, "source_id", Place.source),),
     "links.add": (any_admins(named("account", Place.another, sender=lambda _: IDS.new(), **LINE)),),
+    "knowledge.sources.set_metadata": (
+        on_shelf(EDITOR, "source_id", Place.source, metadata=lambda _: {"category": "policy"}),
+    ),
     "links.code": (free(),),
     "links.confirm": (Row(named("request_id", Place.request), over=NOT_MINE),),
     "links.list": (free(),),

@@ -308,3 +308,58 @@ async def test_twenty_posts_of_the_same_bytes_are_one_document(template: Path, h
         assert sorted(each["status"] for each in firsts) == ["added"] + ["existing"] * 19
         assert len({each["source"]["id"] for each in firsts}) == 1
         assert {answer["files"][1]["status"] for _, answer in answers} == {"added"}
+
+
+async def test_files_come_with_metadata_before_them(template: Path, home: Path) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+
+        def noted(metadata: str, *files: tuple[str, bytes]) -> aiohttp.FormData:
+            made = aiohttp.FormData()
+            made.add_field("collection_id", "handbook")
+            made.add_field("metadata", io.BytesIO(metadata.encode()))
+            for name, content in files:
+                made.add_field("file", io.BytesIO(content), filename=name)
+            return made
+
+        files = ("單車.md", "# 單車\n\n單車棚在地下二樓。".encode()), ("b.txt", b"bicycles, too")
+        status, answer = await sent(person, noted('{"類別": "交通", "year": 2026}', *files))
+        assert status == 200
+        assert [each["status"] for each in answer["files"]] == ["added", "added"]
+        sources = [each["source"] for each in answer["files"]]
+        assert [each["metadata"] for each in sources] == [{"類別": "交通", "year": 2026}] * 2
+        _, again = await sent(person, noted('{"year": 1}', files[0]))
+        assert again["files"][0]["status"] == "existing"
+        assert again["files"][0]["source"]["metadata"] == sources[0]["metadata"]
+
+        for wrong, named in (
+            ("[1]", "metadata"),
+            ("{", "metadata"),
+            ('{"a": [1]}', "metadata.a"),
+            ('{"a": "' + "x" * 2**20 + '"}', "metadata"),
+        ):
+            status, refused = await sent(person, noted(wrong, ("c.txt", b"never kept")))
+            assert (status, refused["error"]["code"]) == (400, "invalid_request")
+            assert named in refused["error"]["message"]
+        late = form("handbook", ("d.txt", b"never kept"))
+        late.add_field("metadata", "{}")
+        assert (await sent(person, late))[0] == 400
+        listed = await person.rpc("knowledge.sources.list", {"collection": "handbook"})
+        assert "c.txt" not in {each["title"] for each in listed}
+
+
+async def test_an_upload_with_a_key_and_other_metadata_is_another_request(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, world.person("hr") as person:
+
+        async def once(metadata: str) -> tuple[int, Any]:
+            made = aiohttp.FormData()
+            made.add_field("collection_id", "handbook")
+            made.add_field("metadata", metadata)
+            made.add_field("file", io.BytesIO(b"one and the same"), filename="same.txt")
+            return await sent(person, made, Idempotency_Key="k1")
+
+        first, again = await once('{"a": 1}'), await once('{"a": 1}')
+        assert first[0] == 200
+        assert again == first
+        assert (await once('{"a": 2}'))[0] == 409
