@@ -21,6 +21,7 @@ from gateway.app_mcp import Mcp, build_mcp
 from gateway.app_models import build_encoders, build_models
 from gateway.app_operations import Operations, Seams, build_operations, linking_of
 from gateway.app_proposals import build_proposals, command_handlers
+from gateway.app_reading import ReadingModels
 from gateway.app_reload import ConfigFile, ConfigWatcher
 from gateway.app_turns import (
     TurnParts,
@@ -129,10 +130,8 @@ class App:
 
     def _chores(self) -> Iterable[Coroutine[Any, Any, None]]:
         """What goes on beside until we stop."""
-        yield self.shelves.warm_up()
-        yield self._keep_up()
-        yield from (self.changes.run(), self.mcp.http.run())
-        yield self.operations.models.run()
+        yield from (self.shelves.warm_up(), self._keep_up())
+        yield from (self.changes.run(), self.mcp.http.run(), self.operations.models.run())
         yield LoopLag(self.meter, self.clock).run()
         yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
 
@@ -188,10 +187,10 @@ async def open_app(home: Path, *, serves: bool = True) -> AsyncIterator[App]:
     clock, ids, meter = SystemClock(), Uuid7Ids(), PrometheusMeter()
     encoder, former = build_encoders(knowledge.embedding, home, clock)
     async with AsyncExitStack() as opened:
-        opening = open_shelves(home, knowledge.limits, encoder, clock, ids, former=former)
-        shelves = await opened.enter_async_context(opening)
         models = ModelRegistry(build_providers(config, is_strict=serves), meter)
         opened.push_async_callback(models.close)
+        needs = home, knowledge.limits, encoder, clock, ids, ReadingModels.of(knowledge, models)
+        shelves = await opened.enter_async_context(open_shelves(*needs, former=former))
         web_chat = WebChatChannel()
         channels = ChannelSet([web_chat], read_channels(config, file.run) if serves else {})
         opened.push_async_callback(channels.close)

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
+from gateway.app_reading import NO_MODELS, ReadingModels
 from gateway.core.limits import MEBIBYTE, KnowledgeLimits
 from gateway.core.passages import NoVectors
 from gateway.core.scope import Scope
@@ -14,12 +16,23 @@ from gateway.errors import ModelError
 from gateway.extract.page_renderer import PageRenderer
 from gateway.extract.supervisor import ExtractionSupervisor
 from gateway.fetching import GuardedFetch
-from gateway.interfaces import Clock, Encoder, Ids, Vector
+from gateway.interfaces import (
+    Blobs,
+    Clock,
+    Encoder,
+    Ids,
+    Jobs,
+    PassageIndex,
+    Sources,
+    Vector,
+    VectorStore,
+)
 from gateway.knowledge.ingestion import Ingestion
 from gateway.knowledge.library import Library
 from gateway.knowledge.page_images import KeptPageImages
 from gateway.knowledge.proposal_files import ProposalFolder
 from gateway.knowledge.search import MayLeave, Search
+from gateway.knowledge.upkeep_jobs import Upkeep
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.knowledge_config import EmbeddingSettings
 from gateway.store import Store, open_store
@@ -161,13 +174,36 @@ def _page_images(
     return KeptPageImages(store.blobs, renderer, kept)
 
 
+class _OfStore(TypedDict):
+    """What the ingestion takes of a store."""
+
+    jobs: Jobs
+    sources: Sources
+    index: PassageIndex
+    vectors: VectorStore
+    blobs: Blobs
+    upkeep: Upkeep
+
+
+def _of_store(store: Store) -> _OfStore:
+    return {
+        "jobs": store.jobs,
+        "sources": store.sources,
+        "index": store.passages,
+        "vectors": store.vectors,
+        "blobs": store.blobs,
+        "upkeep": store.maintenance,
+    }
+
+
 @asynccontextmanager
-async def open_shelves(
+async def open_shelves(  # noqa: PLR0913 - one collaborator a seam
     home: Path,
     limits: KnowledgeLimits,
     encoder: Encoder,
     clock: Clock,
     ids: Ids,
+    reading: ReadingModels = NO_MODELS,
     *,
     former: Former = _no_former,
 ) -> AsyncIterator[Shelves]:
@@ -180,21 +216,18 @@ async def open_shelves(
         images = _page_images(opened, store, home / "knowledge" / "pages", limits)
         gate = UploadGate()
         ingestion = Ingestion(
-            jobs=store.jobs,
-            sources=store.sources,
-            index=store.passages,
-            vectors=store.vectors,
-            blobs=store.blobs,
+            **_of_store(store),
             extractor=extractor,
             encoder=switch.passages,
             embedded=switch.advance,
-            upkeep=store.maintenance,
             clock=clock,
             ids=ids,
             limits=limits,
             gate=gate,
             fetch=GuardedFetch(has_plain_http=True).open,
             keep_only=images.keep_only,
+            outlines=reading.outlines(store, clock),
+            describing=reading.describing(store, images, limits),
         )
         library = _library(store, ingestion, gate, limits, clock, ids)
         own = await asyncio.to_thread(own_calibrations, home / "models" / "calibration")

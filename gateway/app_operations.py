@@ -36,6 +36,7 @@ from gateway.operations import (
     library_types,
     links,
     noting,
+    outlining,
     own_documents,
     people,
     principals,
@@ -111,6 +112,9 @@ def build_operations(seams: Seams) -> Operations:
         *library.operations(keeping),
         *_of_record(seams, desk, keeping),
         *deciding(seams.shelves, clock, is_open=seams.is_open),
+        *outlining.operations(
+            outlining.Outlining(keeping, desk, store.outlines, store.audit, clock)
+        ),
         *_sharing(seams, desk),
         *_of_agents_documents(seams, desk, own),
         *reading.operations(read),

@@ -90,6 +90,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("sandbox_unavailable", 503),
         ErrorCode("ocr_unavailable", 503),
         ErrorCode("pages_busy", 503),
+        ErrorCode("vision_failed", 502),
         ErrorCode("retry_exhausted", 500),
         # proposals (FEATURES A22)
         ErrorCode("proposal_limit", 409),

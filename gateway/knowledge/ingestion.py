@@ -24,7 +24,7 @@ from gateway.interfaces import (
 from gateway.knowledge import outline_job
 from gateway.knowledge.describing import Describing
 from gateway.knowledge.embed_job import EVERY, EmbedJob, nothing_follows
-from gateway.knowledge.ingest_job import IngestJob
+from gateway.knowledge.ingest_job import Follow, IngestJob
 from gateway.knowledge.ingest_job import nothing_follows as nobody_follows
 from gateway.knowledge.outline_job import OutlineJobs
 from gateway.knowledge.page_images import KeepOnly, keeps_nothing
@@ -85,32 +85,12 @@ class Ingestion:
         self._by = ids.new()
         self._wake = [asyncio.Event() for _ in LANES]
         self._moved = asyncio.Event()
-        ingest = IngestJob(
-            sources,
-            index,
-            jobs,
-            blobs,
-            extractor,
-            clock,
-            ids,
-            limits,
-            gate,
-            fetch,
-            self.progress,
-            describing,
-            nobody_follows if outlines is None else outlines.follow,
-        )
         self._outlines = outlines
+        read_by = sources, index, jobs, blobs, extractor, clock, ids, limits, gate, fetch
+        ingest = IngestJob(*read_by, self.progress, describing, _follower(outlines))
         embed = EmbedJob(sources, vectors, jobs, encoder, clock, limits, self.progress, embedded)
         chores = UpkeepJobs(sources, blobs, jobs, upkeep, clock, gate, keep_only)
-        self._handlers: Mapping[str, Handler] = {
-            "ingest": ingest.run,
-            "embed": embed.run,
-            "sweep_blobs": chores.sweep,
-            "optimize_index": chores.optimize,
-            "remove_collection": chores.remove_collection,
-            **({} if outlines is None else outlines.handlers),
-        }
+        self._handlers = _handlers(ingest, embed, chores, outlines)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; a job under way then is left to the next start."""
@@ -232,6 +212,23 @@ class Ingestion:
         self._moved.set()
         self._moved = asyncio.Event()
         self.wake()  # a job may have put another one
+
+
+def _follower(outlines: OutlineJobs | None) -> Follow:
+    return nobody_follows if outlines is None else outlines.follow
+
+
+def _handlers(
+    ingest: IngestJob, embed: EmbedJob, chores: UpkeepJobs, outlines: OutlineJobs | None
+) -> Mapping[str, Handler]:
+    return {
+        "ingest": ingest.run,
+        "embed": embed.run,
+        "sweep_blobs": chores.sweep,
+        "optimize_index": chores.optimize,
+        "remove_collection": chores.remove_collection,
+        **({} if outlines is None else outlines.handlers),
+    }
 
 
 def _is_settled(source: Source) -> bool:

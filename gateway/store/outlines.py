@@ -229,11 +229,15 @@ def _readable(row: Row, chunks: Sequence[Row], sections: Sequence[Row]) -> Reada
             Chunk(each[0], each[1], "", _LOCATORS.decode(each[2]), each[3], bool(each[4]))
             for each in chunks
         ),
-        sections=tuple(
-            Section(*each[:4], _LOCATORS.decode(each[4]), each[5] or "", each[6] or "")
-            for each in sections
-        ),
+        sections=tuple(_section(each) for each in sections),
         whole=None if row[2] is None else unpacked(row[2]),
+    )
+
+
+def _section(row: Row) -> Section:
+    ordinal, parent, level, title, locator, summary, by = row
+    return Section(
+        ordinal, parent, level, title, _LOCATORS.decode(locator), summary or "", by or ""
     )
 
 

@@ -28,7 +28,7 @@ class DrawnPages:
         if page in self.broken:
             raise ExtractionError("broken", code="extract_crashed")
         self.drawn.append(page)
-        return f"page {page}".encode()
+        return b"\x89PNG\r\n\x1a\n" + f"page {page}".encode()
 
     async def forget(self, sha256: str) -> None:
         return None

@@ -320,11 +320,12 @@ ROWS: Mapping[str, tuple[Row, ...]] = {
     "knowledge.sources.delete": (on_shelf(EDITOR, "source_id", Place.source),),
     "knowledge.sources.get": (on_shelf(VIEWER, "source_id", Place.source),),
     "knowledge.sources.list": (on_shelf(VIEWER),),
+    "knowledge.sources.outline": (on_shelf(VIEWER, "source_id", Place.source),),
     "knowledge.sources.reindex": (on_shelf(EDITOR, "source_id", Place.source),),
-    "links.add": (any_admins(named("account", Place.another, sender=lambda _: IDS.new(), **LINE)),),
     "knowledge.sources.set_metadata": (
         on_shelf(EDITOR, "source_id", Place.source, metadata=lambda _: {"category": "policy"}),
     ),
+    "links.add": (any_admins(named("account", Place.another, sender=lambda _: IDS.new(), **LINE)),),
     "links.code": (free(),),
     "links.confirm": (Row(named("request_id", Place.request), over=NOT_MINE),),
     "links.list": (free(),),

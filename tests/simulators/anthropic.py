@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.simulators.scripted import Say, ScriptedServer, Step, Trouble, UseTool, running
+from tests.simulators.scripted import Say, ScriptedServer, Step, Trouble, UseTool, is_png, running
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 Block = dict[str, Any]
@@ -162,7 +162,15 @@ def _turns(messages: Sequence[Block]) -> str:
         blocks = message["content"]
         if not blocks or any(b["type"] == "text" and not b["text"].strip() for b in blocks):
             return "content must be non-empty"
+        if any(not _is_image(block) for block in blocks if block["type"] == "image"):
+            return "image: no PNG"
     return ""
+
+
+def _is_image(block: Block) -> bool:
+    source = block["source"]
+    is_base64 = (source["type"], source["media_type"]) == ("base64", "image/png")
+    return is_base64 and is_png(source["data"])
 
 
 def _calls(body: dict[str, Any]) -> str:

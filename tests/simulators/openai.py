@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.simulators.scripted import Say, ScriptedServer, Step, Trouble, UseTool, running
+from tests.simulators.scripted import Say, ScriptedServer, Step, Trouble, UseTool, is_png, running
 
 __all__ = ["OpenAISimulator", "Say", "Step", "Trouble", "UseTool", "openai_simulator"]
 
@@ -117,7 +117,25 @@ def _message_complaint(message: dict[str, Any], open_calls: set[str]) -> str:
     elif role not in {"system", "user", "assistant"}:
         return f"unknown role {role}"
     open_calls |= {call["id"] for call in message.get("tool_calls", [])}
-    return "" if isinstance(message.get("content"), str) else "content must be a string"
+    return _content_complaint(role, message.get("content"))
+
+
+def _content_complaint(role: str, content: Any) -> str:
+    if isinstance(content, str):
+        return ""
+    if role != "user" or not isinstance(content, list) or not content:
+        return "content must be a string, or a user's list of parts"
+    return next(filter(None, map(_part_complaint, content)), "")
+
+
+def _part_complaint(part: dict[str, Any]) -> str:
+    if part["type"] == "text":
+        return "" if isinstance(part["text"], str) else "text must be a string"
+    if part["type"] != "image_url":
+        return f"unknown part {part['type']}"
+    url = part["image_url"]["url"]
+    is_data = isinstance(url, str) and url.startswith("data:image/png;base64,")
+    return "" if is_data and is_png(url.partition(",")[2]) else "image_url: no PNG"
 
 
 @asynccontextmanager

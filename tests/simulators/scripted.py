@@ -1,6 +1,8 @@
 """A language model's server that plays a script and misbehaves on demand; a subclass an API."""
 
 import asyncio
+import base64
+import binascii
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -162,6 +164,14 @@ class ScriptedServer:
             await response.write(self.end())
         self.statuses.append(200)
         return response
+
+
+def is_png(data: str) -> bool:
+    """Base64 of something that begins like a PNG."""
+    try:
+        return base64.b64decode(data, validate=True).startswith(b"\x89PNG\r\n\x1a\n")
+    except binascii.Error:
+        return False
 
 
 @asynccontextmanager
