@@ -64,6 +64,28 @@ export async function post(path, data) {
   return answer;
 }
 
+// A picture as an address that an image can show; what failed says why.
+export async function picture(path) {
+  let response;
+  try {
+    response = await fetch(path, { headers: { "Accept-Language": language() } });
+    if (response.ok) return await dataAddress(await response.blob());
+  } catch {
+    throw new Failure("unavailable", t("failed"));
+  }
+  const answer = await response.json().catch(() => ({}));
+  throw answer.error ? failure(answer.error, path) : new Failure("unavailable", t("failed"));
+}
+
+function dataAddress(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}
+
 function failure(error, method) {
   const code = error.data?.code ?? error.code;
   const isOver = code === "not_signed_in" || code === "origin_refused";

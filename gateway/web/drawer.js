@@ -1,6 +1,6 @@
 // The side drawer with a passage and its neighbours; the permission is checked at each opening.
 
-import { rpc } from "./api.js";
+import { picture, rpc } from "./api.js";
 import { el, icon, ICONS, replace } from "./dom.js";
 import { t } from "./i18n.js";
 
@@ -50,6 +50,27 @@ function content(citation, passages) {
     ...passages.map((passage) =>
       el("blockquote", { class: passage.is_asked_for ? "asked" : "", "aria-current": passage.is_asked_for ? "true" : null }, passage.text),
     ),
+    asked.page ? pageButton(asked) : null,
     download,
   ];
+}
+
+// the picture takes the button's place
+function pageButton(asked) {
+  const address = `/api/knowledge/sources/${encodeURIComponent(asked.source_id)}/pages/${asked.page}.png`;
+  const said = t("page_picture", { page: asked.page, title: asked.title });
+  const button = el("button", { class: "link page", type: "button", onclick: () => open() }, t("show_page", { page: asked.page }));
+  const open = async () => {
+    button.disabled = true;
+    button.textContent = t("thinking");
+    try {
+      const image = el("img", { class: "page", src: await picture(address), alt: said, tabIndex: -1 });
+      button.replaceWith(image);
+      image.focus();
+    } catch (error) {
+      const text = error.code === "not_found" ? t("passage_gone") : error.message;
+      button.replaceWith(el("p", { class: "quiet", role: "alert" }, text));
+    }
+  };
+  return button;
 }
