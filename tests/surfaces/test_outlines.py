@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pymupdf
+import pytest
 from PIL import Image, ImageDraw
 
 from gateway.core.audit import AccessAction
@@ -83,6 +84,7 @@ async def test_readers_see_sections_and_nobody_else(template: Path, home: Path) 
             )
 
 
+@pytest.mark.timeout(90)  # loads a provider's SDK and two sandboxes
 async def test_a_page_with_a_chart_and_a_whole_scan_are_described(
     template: Path, home: Path, tmp_path: Path
 ) -> None:
