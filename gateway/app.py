@@ -131,7 +131,7 @@ class App:
     def _chores(self) -> Iterable[Coroutine[Any, Any, None]]:
         """What goes on beside until we stop."""
         yield from (self.shelves.warm_up(), self._keep_up())
-        yield from (self.changes.run(), self.mcp.http.run(), self.operations.models.run())
+        yield from (self.changes.run(), *self.mcp.chores(), self.operations.models.run())
         yield LoopLag(self.meter, self.clock).run()
         yield keep_tidy(lambda: self.lanes.is_idle, self.clock)
 
@@ -227,17 +227,17 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
     turns = build_turns(parts, sender)
     shelf = build_shelf(parts, opened.home)
     retraction = Retraction(store.inbox, store.turns, shelf)
-    linking = linking_of(store, clock)
+    linking, changes = linking_of(store, clock), build_changes(parts)
     proposals = build_proposals(parts, opened.home)
     handlers = command_handlers(parts, proposals, shelf)
-    changes = build_changes(parts)
+    operations = build_operations(_seams(parts, opened, sign_in, turns, sender))
     return App(
         opened.home,
         opened.settings,
         opened.knowledge,
         store,
         opened.shelves,
-        build_operations(_seams(parts, opened, sign_in, turns, sender)),
+        operations,
         sign_in,
         opened.channels,
         opened.web_chat,
@@ -249,7 +249,7 @@ def _assemble(opened: _Opened, clock: Clock, ids: Ids) -> App:
         retraction,
         proposals,
         changes,
-        build_mcp(parts, sign_in, proposals, changes),
+        build_mcp(parts, opened.home, sign_in, proposals, changes, operations.desk),
         opened.watcher,
         opened.meter,
         clock,

@@ -27,9 +27,10 @@ OfRun = Callable[[Run, Standing, Mapping[str, Any]], Awaitable[ToolAnswer]]
 
 
 class RunBox:
-    """What a run is offered: the four tools while the agent has a collection, and `more`.
+    """What a run is offered: the four tools and `more`, while the agent has a collection.
 
-    List and call decide by the same `standing`.
+    List and call decide by the same `standing`; `more` can be called all the same, and answers
+    for itself.
     """
 
     def __init__(self, runs: Runs, tools: RunTools, more: Sequence[Tool] = ()) -> None:
@@ -45,7 +46,9 @@ class RunBox:
     async def cards(self, run: Run) -> list[ToolCard]:
         """Those there are at this moment."""
         now = await self.runs.standing(run)
-        own = [card for card, _ in self._own.values()] if now.has_tools else []
+        if not now.has_tools:
+            return []
+        own = [card for card, _ in self._own.values()]
         return [*own, *await self._more.cards(now.caller)]
 
     async def call(

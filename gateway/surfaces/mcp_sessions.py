@@ -15,7 +15,7 @@ from gateway.surfaces.mcp_tools import FixedTools
 
 MOST_SESSIONS = 1_000
 IDLE_S = 1_800.0
-MOST_BODY_BYTES = 4 * 2**20
+MOST_BODY_BYTES = 8 * 2**20  # a document in base64
 
 
 @dataclass(frozen=True, slots=True)

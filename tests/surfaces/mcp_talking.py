@@ -22,6 +22,14 @@ from tests.surfaces.serving import World, operate
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 HANDSHAKES, MODERN = REVISIONS[:-1], REVISIONS[-1]
+SIX = [  # of the document service
+    "ListNamespaces",
+    "ListDocuments",
+    "SearchKnowledge",
+    "IngestDocument",
+    "IngestStatus",
+    "ReadImage",
+]
 CLIENT = {"name": "test", "version": "1"}
 
 

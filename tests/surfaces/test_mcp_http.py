@@ -24,7 +24,7 @@ from gateway.surfaces.mcp_tools import (
     ToolAnswer,
     ToolCard,
 )
-from tests.surfaces.mcp_talking import HANDSHAKES, MODERN, REVISIONS, Wire, check
+from tests.surfaces.mcp_talking import HANDSHAKES, MODERN, REVISIONS, SIX, Wire, check
 from tests.surfaces.serving import World, serving
 
 PNG = b"\x89PNG"
@@ -75,11 +75,14 @@ async def test_every_answer_fits_the_schema_of_its_revision(template: Path, home
                 check(revision, "EmptyResult", (await wire.ask("ping"))["result"])
             listed = (await wire.ask("tools/list"))["result"]
             check(revision, "ListToolsResult", listed)
-            assert [tool["name"] for tool in listed["tools"]] == ["picture"]
+            assert [tool["name"] for tool in listed["tools"]] == [*SIX, "picture"]
             for name, given, is_error in (
                 ("picture", {}, False),
                 ("search_knowledge", {"query": "特休"}, False),
                 ("search_knowledge", {}, True),
+                ("ListNamespaces", {}, False),
+                ("SearchKnowledge", {"namespace": "handbook", "query": "特休"}, False),
+                ("ListDocuments", {"namespace": "nothing"}, True),
             ):
                 asked = {"name": name, "arguments": given}
                 result = (await wire.ask("tools/call", asked))["result"]
@@ -100,7 +103,7 @@ async def test_the_official_client_lists_calls_and_is_told_of_progress(
         told.append((progress, total, message))
 
     async with gateway(template, home) as world, client(world, "member", mode) as found:
-        (card,) = (await found.list_tools()).tools
+        *_, card = (await found.list_tools()).tools
         assert (card.name, card.title) == ("picture", "Picture")
         assert card.annotations is not None
         assert card.annotations.read_only_hint

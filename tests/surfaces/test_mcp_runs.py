@@ -18,7 +18,7 @@ from gateway.demo.company import AGENT
 from gateway.surfaces.local import LocalRoute
 from gateway.surfaces.mcp_stdio import StdioServer
 from gateway.surfaces.mcp_wire import Hello, RefusedError
-from tests.surfaces.mcp_talking import beside, call, give_back, grants, run_of, words
+from tests.surfaces.mcp_talking import SIX, beside, call, give_back, grants, run_of, words
 from tests.surfaces.serving import operate, serving
 
 FOUR = [
@@ -27,11 +27,12 @@ FOUR = [
     "knowledge_list_collections",
     "knowledge_add_source",
 ]
+TEN = [*FOUR, *SIX]
 
 
 async def test_numbers_go_on_and_a_passage_keeps_its_own(template: Path, home: Path) -> None:
     async with serving(template, home) as world, run_of(world, home) as link:
-        assert [card.name for card in await link.cards(None)] == FOUR
+        assert [card.name for card in await link.cards(None)] == TEN
         first = await call(link, "knowledge_search", query="特休", limit=1)
         assert first is not None
         assert first.structured is not None
@@ -140,7 +141,7 @@ async def test_open_sessions_hear_that_the_tools_went_and_came(
             if mode != "legacy":
                 opened = client.listen(tools_list_changed=True)
                 hear = aiter(await listening.enter_async_context(opened)).__anext__
-            assert len((await client.list_tools()).tools) == 4
+            assert len((await client.list_tools()).tools) == 10
             kept = {
                 slug: await grants(world, slug, AGENT)
                 for slug in ("handbook", "products", "salary")
@@ -154,7 +155,7 @@ async def test_open_sessions_hear_that_the_tools_went_and_came(
             await give_back(world, "handbook", kept["handbook"])
             async with asyncio.timeout(10):
                 await hear()
-            assert len((await client.list_tools(cache_mode="bypass")).tools) == 4
+            assert len((await client.list_tools(cache_mode="bypass")).tools) == 10
             found = await client.call_tool("knowledge_search", {"query": "特休"})
             assert found.structured_content["passages"]
 

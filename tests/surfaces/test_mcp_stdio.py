@@ -49,7 +49,7 @@ async def test_a_program_reads_through_it_and_a_kill_ends_the_run(
         token = await world.token("member")
         with contextlib.suppress(Exception):  # how a client takes it is its own matter
             async with Client(program(home, SHUTTEN_TOKEN=token), mode="auto") as client:
-                assert len((await client.list_tools()).tools) == 4
+                assert len((await client.list_tools()).tools) == 10
                 many = [client.call_tool("knowledge_search", {"query": "特休"}) for _ in range(20)]
                 answers = await asyncio.gather(*many)
                 assert all(answer.structured_content["passages"] for answer in answers)
