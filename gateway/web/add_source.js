@@ -4,12 +4,12 @@ import { rpc } from "./api.js";
 import { el, replace } from "./dom.js";
 import { t } from "./i18n.js";
 
-export function addSource(collectionId, onAdded) {
+export function addSource(collectionId, noted, onAdded) {
   const said = el("p", { class: "quiet", role: "status" });
   const send = async (form, params) => {
     replace(said);
     try {
-      const added = await rpc("knowledge.sources.add", { collection: collectionId, ...params });
+      const added = await rpc("knowledge.sources.add", { collection: collectionId, metadata: noted.value, ...params });
       form.reset();
       replace(said, `${added.source.title}：${t(added.is_new ? "upload_added" : "upload_existing")}`);
       await onAdded();

@@ -93,9 +93,10 @@ function failure(error, method) {
   return new Failure(code, error.data?.message ?? error.message);
 }
 
-export function upload(collectionId, files, onProgress) {
+export function upload(collectionId, files, onProgress, metadata = {}) {
   const form = new FormData();
   form.append("collection_id", collectionId); // first: it decides whether the rest is read
+  if (Object.keys(metadata).length) form.append("metadata", JSON.stringify(metadata)); // before the files
   for (const file of files) form.append("file", file, file.name);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest(); // fetch tells nothing of an upload's progress

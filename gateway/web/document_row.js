@@ -3,6 +3,7 @@
 import { rpc } from "./api.js";
 import { el, icon, ICONS } from "./dom.js";
 import { t } from "./i18n.js";
+import { notedOf, told } from "./noted.js";
 
 export const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
 
@@ -10,6 +11,8 @@ export function documentRow(source, isEditor, onChanged) {
   const isMoving = MOVING.has(source.state);
   const isReadable = source.state === "ready" || source.state === "embedding";
   const notes = [source.error_message, ...source.warnings.map((warning) => warning.message)].filter(Boolean);
+  const [noting, editor] = isEditor ? notedOf(source, onChanged) : [null, null];
+  const noted = told(source.metadata);
   return el(
     "li",
     { "data-id": source.id },
@@ -19,7 +22,10 @@ export function documentRow(source, isEditor, onChanged) {
     el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, stateOf(source)),
     source.size_bytes ? original(source) : null,
     isEditor && !isMoving ? again(source, onChanged) : null,
+    noting,
     isEditor ? removal(source, onChanged) : null,
+    noted ? el("p", { class: "quiet noted-of" }, noted) : null,
+    editor,
     ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
   );
 }

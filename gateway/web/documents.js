@@ -5,11 +5,14 @@ import { addSource } from "./add_source.js";
 import { rpc, upload } from "./api.js";
 import { documentRow, MOVING } from "./document_row.js";
 import { el, replace } from "./dom.js";
+import { branch, folderChoice, treeOf } from "./folders.js";
 import { Plans } from "./forgetting.js";
 import { t } from "./i18n.js";
+import { NotedRows } from "./noted.js";
 import { Proposals } from "./proposals.js";
 import { Sharing } from "./sharing.js";
 import { sensitivityChoice, ShelfSettings } from "./shelf_settings.js";
+import { trySearch } from "./try_search.js";
 
 const REFRESH_MS = 3000;
 export const MOST_FILES = 20;
@@ -28,7 +31,8 @@ export class Documents {
     this.isOpen = true;
     try {
       const collections = await rpc("knowledge.collections.list");
-      this.panels = collections.map((collection) => new Panel(collection, () => this.reopen()));
+      this.panels = [];
+      const tree = treeOf(collections).flatMap((node) => branch(node, (collection) => this.panelOf(collection)));
       replace(
         this.root,
         el("header", { class: "row" }, el("h1", {}, t("documents")), el("span", { class: "spring" }), this.admins?.denied.button),
@@ -36,13 +40,20 @@ export class Documents {
         this.admins?.plans.root,
         this.proposals.root,
         collections.length ? null : el("p", { class: "quiet" }, t("no_collections")),
-        ...this.panels.map((panel) => panel.root),
-        this.canCreate ? this.form() : null,
+        collections.length ? trySearch() : null,
+        ...tree,
+        this.canCreate ? this.form(collections) : null,
       );
       await this.refresh();
     } catch (error) {
       replace(this.root, el("p", { class: "error", role: "alert" }, error.message));
     }
+  }
+
+  panelOf(collection) {
+    const panel = new Panel(collection, () => this.reopen());
+    this.panels.push(panel);
+    return panel.root;
   }
 
   async reopen() {
@@ -69,17 +80,18 @@ export class Documents {
     await this.refresh();
   }
 
-  form() {
+  form(collections) {
     const name = el("input", { name: "name", required: true, maxLength: 200, placeholder: t("collection_name"), "aria-label": t("collection_name") });
     const slug = el("input", { name: "slug", maxLength: 64, placeholder: t("collection_code_blank"), "aria-label": t("collection_code_blank") });
     const description = el("input", { name: "description", maxLength: 2000, placeholder: t("collection_description"), "aria-label": t("collection_description") });
     const sensitivity = sensitivityChoice("internal");
+    const parent = folderChoice(collections, null);
     const said = el("p", { class: "quiet" }, t("new_collection_hint"));
     const create = async (event) => {
       event.preventDefault();
       try {
         const texts = { name: name.value, slug: slug.value.trim(), description: description.value };
-        await rpc("knowledge.collections.create", { ...texts, sensitivity: sensitivity.value });
+        await rpc("knowledge.collections.create", { ...texts, sensitivity: sensitivity.value, parent_id: parent.value || null });
         await this.reopen();
       } catch (error) {
         replace(said, error.message);
@@ -90,7 +102,7 @@ export class Documents {
       { class: "panel new", onsubmit: create },
       el("h2", {}, t("new_collection")),
       el("div", { class: "row" }, name, el("button", { class: "primary" }, t("create"))),
-      el("div", { class: "row" }, description, slug, sensitivity),
+      el("div", { class: "row" }, description, slug, sensitivity, parent),
       said,
     );
   }
@@ -115,7 +127,8 @@ export class Panel {
         ...this.counts(),
       ),
     );
-    const ways = this.isEditor ? [this.dropzone(), addSource(collection.id, () => this.refresh())] : [];
+    this.noted = new NotedRows({});
+    const ways = this.isEditor ? [this.dropzone(), this.beside(), addSource(collection.id, this.noted, () => this.refresh())] : [];
     this.panes = { files: el("div", {}, this.list, ...ways, this.results) };
     if (collection.role === "owner") this.addOwners(onChanged);
     this.root.append(...Object.values(this.panes));
@@ -147,13 +160,18 @@ export class Panel {
     if (name !== "files") this[name].open();
   }
 
-  async refresh() {
+  // What is noted down about the next documents that are added here.
+  beside() {
+    return el("details", { class: "add-source" }, el("summary", {}, t("noted_with_upload")), this.noted.root);
+  }
+
+  async refresh(isAnew = false) {
     const sources = await rpc("knowledge.sources.list", { collection: this.collection.id });
     this.isMoving = sources.some((source) => MOVING.has(source.state));
     const seen = JSON.stringify(sources);
-    if (seen === this.seen) return;
+    if (seen === this.seen && !isAnew) return;
     this.seen = seen;
-    const rows = sources.map((source) => documentRow(source, this.isEditor, () => this.refresh()));
+    const rows = sources.map((source) => documentRow(source, this.isEditor, (isAnew) => this.refresh(isAnew)));
     replace(this.list, ...(rows.length ? rows : [el("li", { class: "quiet" }, t("no_documents"))]));
   }
 
@@ -200,7 +218,7 @@ export class Panel {
       const answers = await upload(this.collection.id, files, (percent) => {
         this.progress.value = percent;
         this.progress.setAttribute("aria-label", t("uploading", { percent }));
-      });
+      }, this.noted.value);
       this.results.append(...answers.map(resultRow));
     } catch (error) {
       this.results.append(el("li", { class: "error" }, error.message));

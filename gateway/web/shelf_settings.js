@@ -2,6 +2,7 @@
 
 import { rpc } from "./api.js";
 import { el, replace } from "./dom.js";
+import { folderChoice } from "./folders.js";
 import { t } from "./i18n.js";
 
 export const SENSITIVITIES = ["public", "internal", "personal", "restricted"];
@@ -24,17 +25,18 @@ export class ShelfSettings {
       const all = await rpc("knowledge.collections.list");
       const now = all.find((each) => each.id === this.collection.id);
       if (now) this.collection = now;
-      this.draw();
+      this.draw(all);
     } catch (error) {
       replace(this.root, el("p", { class: "error", role: "alert" }, error.message));
     }
   }
 
-  draw() {
+  draw(all) {
     const now = this.collection;
     this.name = el("input", { name: "name", required: true, maxLength: 200, value: now.name });
     this.description = el("textarea", { name: "description", rows: 3, maxLength: 2000 }, now.description);
     this.department = el("input", { name: "department", maxLength: 200, value: now.department });
+    this.parent = folderChoice(all, now.parent_id, now.id);
     this.sensitivity = sensitivityChoice(now.sensitivity);
     this.isLocal = el("input", { type: "checkbox", checked: now.embedding_policy === "local_only" });
     this.said = el("p", { class: "quiet", role: "status" });
@@ -45,6 +47,7 @@ export class ShelfSettings {
       field(t("collection_name"), this.name),
       field(t("collection_description"), this.description),
       field(t("collection_department"), this.department, t("collection_department_hint")),
+      field(t("collection_parent"), this.parent, t("collection_parent_hint")),
       field(t("sensitivity"), this.sensitivity),
       el("label", { class: "check" }, this.isLocal, el("span", {}, t("local_only"))),
       el("p", { class: "quiet" }, t("collection_code", { slug: now.slug })),
@@ -82,6 +85,7 @@ export class ShelfSettings {
         description: this.description.value,
         department: this.department.value,
         sensitivity: this.sensitivity.value,
+        parent_id: this.parent.value === (this.collection.parent_id ?? "") ? null : this.parent.value,
         embedding_policy: this.isLocal.checked ? "local_only" : "any",
       });
       this.onChanged();
