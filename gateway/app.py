@@ -23,6 +23,7 @@ from gateway.app_operations import Operations, Seams, build_operations, linking_
 from gateway.app_proposals import build_proposals, command_handlers
 from gateway.app_reading import ReadingModels
 from gateway.app_reload import ConfigFile, ConfigWatcher
+from gateway.app_retrieval import writing_of
 from gateway.app_turns import (
     TurnParts,
     answering,
@@ -296,4 +297,5 @@ def _seams(
         opened.models_desk,
         sender.wake,
         opened.channel_accounts,
+        writing_of(parts.settings, parts.knowledge),
     )

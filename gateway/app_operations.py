@@ -47,6 +47,7 @@ from gateway.operations import (
 from gateway.operations.paging import with_pages
 from gateway.operations.registry import Registry
 from gateway.operations.retrieve import Retrieval
+from gateway.operations.synthesis import WritingSettings
 from gateway.operations.table import Operation
 from gateway.operations.visitors import VisitorDesk
 from gateway.store import Store
@@ -73,6 +74,7 @@ class Seams:
     models_desk: embedding.ModelDesk  # of embedding
     wake: Callable[[], None]  # something is due in the outbox
     channel_accounts: ChannelAccounts  # those of config.toml, running or not
+    writing: WritingSettings  # of retrievals that a model answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def build_operations(seams: Seams) -> Operations:
 
 
 def _retrieval(seams: Seams) -> Retrieval:
-    parts = seams.shelves, seams.scopes, seams.files, seams.models, seams.clock
+    parts = seams.shelves, seams.scopes, seams.files, seams.models, seams.clock, seams.writing
     return build_retrieval(*parts, is_open=seams.is_open)
 
 

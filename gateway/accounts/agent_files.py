@@ -21,6 +21,7 @@ from gateway.core.agents import (
     AgentKnowledge,
     AgentSettings,
     AnswerMode,
+    RetrieveAnswer,
 )
 from gateway.errors import GatewayError, InvalidRequestError, StoreError
 from gateway.interfaces import Agents
@@ -114,6 +115,7 @@ class AgentFolder:
             knowledge=knowledge_of(table, agent_id),
             colleagues=_colleagues(agent, agent_id),
             knowledge_base=knowledge_base_of(table, agent_id),
+            retrieve_answer=_retrieve_answer(table, agent_id),
         )
 
     def _create(self, settings: AgentSettings) -> None:
@@ -214,6 +216,16 @@ def _colleagues(table: Mapping[str, Any], own_id: str) -> tuple[str, ...]:
     names = given if isinstance(given, list) else []
     ids = [name for name in names if isinstance(name, str) and is_agent_id(name)]
     return tuple(dict.fromkeys(each for each in ids if each != own_id))
+
+
+def _retrieve_answer(table: Mapping[str, Any], agent_id: str) -> RetrieveAnswer:
+    """`[retrieve] answer`: absent = the passages; so is what the gateway does not understand."""
+    section = table.get("retrieve", {})
+    given = section.get("answer", RetrieveAnswer.PASSAGES) if isinstance(section, dict) else ""
+    if given in list(RetrieveAnswer):
+        return RetrieveAnswer(given)
+    log.warning("agent retrieve section unreadable", agent=agent_id)
+    return RetrieveAnswer.PASSAGES
 
 
 def table_of(path: Path) -> dict[str, Any] | None:

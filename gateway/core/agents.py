@@ -18,6 +18,13 @@ class AnswerMode(StrEnum):
     KB_ONLY = "kb_only"
 
 
+class RetrieveAnswer(StrEnum):
+    """What a retrieval answers with: what it found, or what the model writes of it (E2)."""
+
+    PASSAGES = "passages"
+    SYNTHESIS = "synthesis"
+
+
 @dataclass(frozen=True, slots=True)
 class AgentKnowledge:
     """`[knowledge]` of agent.toml, clamped. `collections` None = no list was given."""
@@ -45,6 +52,7 @@ class AgentSettings:
     fallbacks: tuple[str, ...] = ()
     colleagues: tuple[str, ...] = ()  # ids of agents that this one may ask
     knowledge_base: KnowledgeBaseTool | None = None  # None: no such tool
+    retrieve_answer: RetrieveAnswer = RetrieveAnswer.PASSAGES
 
     @property
     def side(self) -> AgentSide:

@@ -1,13 +1,16 @@
 """What a retrieval presents: scores of 0 to 4, what passes, and the passages as one JSON text."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gateway.core.citations import groups
 from gateway.core.passages import Hit, Passage, SearchResult
 
 HIGHEST = 4.0  # of a reranker score
 DECIMALS = 4
+_REFERENCE = re.compile(r"\[(?=\s*ref_id\s*:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,22 @@ def grounding(references: Sequence[Reference]) -> str:
         if not each.passage.is_flagged
     ]
     return json.dumps(shown, ensure_ascii=False)
+
+
+def with_ref_ids(text: str, ids: Mapping[int, int]) -> str:
+    """A checked text's marks `[n]` as `[ref_id:id]`, the form that clients of the service know.
+
+    `ids` are the references' by n. Whatever else looks like such a mark is made harmless: it
+    would cite what nobody checked.
+    """
+    plain = _REFERENCE.sub("〚", text)
+    out: list[str] = []
+    at = 0
+    for mark in (each for group in groups(plain) for each in group):
+        shown = "".join(f"[ref_id:{ids[n]}]" for n in mark.numbers if n in ids)
+        out += [plain[at : mark.start], shown]
+        at = mark.end
+    return "".join(out) + plain[at:]
 
 
 def _share(hit: Hit, best: float) -> float:

@@ -49,7 +49,7 @@ def extract(messages: Sequence[ChatMessage]) -> tuple[SubQuery, ...]:
     A compound question falls into its parts; one that leaves out what it is about is read after
     what was said before it. Nothing to search for: ().
     """
-    past, asked = _divided(messages)
+    past, asked = divided(messages)
     before = said(past)
     found: dict[str, SubQuery] = {}
     for part in parts(asked):
@@ -109,7 +109,7 @@ def tokens(text: str) -> int:
     return wide + -(-(len(text) - wide) // 4)
 
 
-def _divided(messages: Sequence[ChatMessage]) -> tuple[Sequence[ChatMessage], str]:
+def divided(messages: Sequence[ChatMessage]) -> tuple[Sequence[ChatMessage], str]:
     """What came before, and the user messages at the end that nobody answered yet."""
     spoken = [each for each in messages if each.speaker in (Speaker.USER, Speaker.ASSISTANT)]
     while spoken and spoken[-1].speaker is Speaker.ASSISTANT:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from gateway.core.chat import ChatMessage, Speaker, Tool
 from gateway.core.matching import has_terms
@@ -76,8 +77,15 @@ def is_searchable(text: str) -> bool:
     return _COMMAND.match(text) is None and has_terms(text)
 
 
+class Found(Protocol):
+    """A passage and what was said of it."""
+
+    @property
+    def passage(self) -> Passage: ...
+
+
 def fit(
-    hits: Sequence[Hit],
+    hits: Sequence[Found],
     *,
     first_n: int,
     top_k: int,

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from gateway.core.scope import Scope
 from gateway.errors import GatewayError
 from gateway.interfaces import Clock, Collections, Scopes
 from gateway.operations.planning import Plan, Planner
+from gateway.operations.synthesis import Synthesis, Written
 from gateway.operations.table import Caller
 
 MOST_HITS = 20  # of one search
@@ -63,6 +64,7 @@ class Retrieved:
     references: tuple[Reference, ...]
     ranked_tokens: int
     ranked_ms: int
+    written: Written | None = None  # None: the passages themselves are the answer
 
 
 class FilteringSearch(Protocol):
@@ -103,22 +105,26 @@ class _Run:
 class Retrieval:
     """What an agent's program may ask for; the scope is decided once, after the plan."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one collaborator a seam
         self,
         planner: Planner,
         search: FilteringSearch,
         scopes: Scopes,
         collections: Collections,
         clock: Clock,
+        synthesis: Synthesis | None = None,
         *,
         is_open: bool = True,
     ) -> None:
-        """`is_open` false: [knowledge] enabled is off (FEATURES A29)."""
+        """`is_open` false: [knowledge] enabled is off (FEATURES A29). Without `synthesis` no model
+        writes.
+        """
         self._planner = planner
         self._search = search
         self._scopes = scopes
         self._collections = collections
         self._clock = clock
+        self._synthesis = synthesis
         self._is_open = is_open
         self._passes = asyncio.Semaphore(PASSES_AT_ONCE)
 
@@ -142,7 +148,11 @@ class Retrieval:
             ]
         )
         runs = [run for of_a_query in zip(*passes, strict=True) for run in of_a_query]
-        return self._told(plan, runs, slugs)
+        found = self._told(plan, runs, slugs)
+        if self._synthesis is None:
+            return found
+        left, written = await self._synthesis.written(caller, messages, scope, found.references)
+        return replace(found, references=tuple(left), written=written)
 
     async def _pass(
         self,

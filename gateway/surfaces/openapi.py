@@ -137,10 +137,11 @@ def _route(route: Route) -> dict[str, Any]:
     if route.body is not None:
         content = {route.body_type: {"schema": route.body}}
         told["requestBody"] = {"required": True, "content": content}
-    done = {"description": "Done."}
+    done: dict[str, Any] = {"description": "Done."}
     if route.answer is not None:
-        done = _content("The answer.", route.answer, route.answer_type)
-        done["content"] |= {kind: {"schema": schema} for kind, schema in route.also.items()}
+        forms = {route.answer_type: route.answer, **route.also}
+        content = {kind: {"schema": schema} for kind, schema in forms.items()}
+        done = {"description": "The answer.", "content": content}
     schema = route.errors or {"$ref": "#/components/schemas/Error"}
     told["responses"] = {
         str(route.status): done,

@@ -117,7 +117,7 @@ def _filter(text: str | None, path: str) -> Filter | None:
 
 def answer_of(found: Retrieved) -> dict[str, Any]:
     """The response: grounding, what was done, and what the grounding refers to."""
-    text = grounding(found.references)
+    text = grounding(found.references) if found.written is None else found.written.text
     return {
         "response": [{"role": "assistant", "content": [{"type": "text", "text": text}]}],
         "activity": _activity(found),
@@ -139,7 +139,18 @@ def _activity(found: Retrieved) -> list[dict[str, Any]]:
         "inputTokens": found.ranked_tokens,
         "elapsedMs": found.ranked_ms,
     }
-    return [plan, *(_search(each) for each in found.searched), ranking]
+    told = [plan, *(_search(each) for each in found.searched), ranking]
+    if found.written is not None and found.written.usage is not None:
+        told.append(
+            {
+                "type": "modelAnswerSynthesis",
+                "id": len(told),
+                "inputTokens": found.written.usage.tokens_in,
+                "outputTokens": found.written.usage.tokens_out,
+                "elapsedMs": found.written.elapsed_ms,
+            }
+        )
+    return told
 
 
 def _search(searched: Searched) -> dict[str, Any]:

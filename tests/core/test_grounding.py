@@ -1,6 +1,7 @@
 """Scores, what passes, and which find of a passage is presented."""
 
 import json
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -8,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.calibration import Logistic
-from gateway.core.grounding import HIGHEST, Scored, grounding, merged, passing, scored
+from gateway.core.finishing import finish
+from gateway.core.grounding import (
+    HIGHEST,
+    Scored,
+    grounding,
+    merged,
+    passing,
+    scored,
+    with_ref_ids,
+)
+from gateway.core.messages import Limits, Unit
 from gateway.core.passages import Hit, Locator, Passage, Relevance, SearchMode, SearchResult
+from gateway.core.turns import PresentedPassage
 
 
 def passage(number: int, *, is_flagged: bool = False) -> Passage:
@@ -89,3 +101,39 @@ def test_what_looks_like_an_instruction_is_no_ground() -> None:
     finds = {1: [Scored(passage(7, is_flagged=True), 4.0), Scored(passage(8), 3.0)]}
     shown = json.loads(grounding(merged(finds, 9)))
     assert shown == [{"ref_id": 1, "title": "title", "locator": "p. 2", "content": "text 8"}]
+
+
+PIECES = (
+    "[1]",
+    "[2]",
+    "[9]",
+    "[ref_id:3]",
+    "[ REF_ID : 0]",
+    "[",
+    "]",
+    "ref_id",
+    ":",
+    "0",
+    "特休",
+    "\n",
+    "`",
+    "[^1]",
+)
+WHOLE = Limits(Unit.CODE_POINTS, part_units=10_000, parts_per_call=1, footer_units=0)
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=14).map("".join))
+def test_whatever_a_model_writes_only_what_it_was_shown_is_cited(draft: str) -> None:
+    presented = [PresentedPassage(n, passage(n)) for n in (1, 2)]
+    done = finish(draft, presented, "q", WHOLE, "")
+    told = with_ref_ids(done.text, {1: 4, 2: 0})
+    cited = re.findall(r"\[\s*ref_id\s*:\s*(\d*)", told, re.IGNORECASE)
+    assert len(cited) == 0 or {int(each or -1) for each in cited} <= {
+        {1: 4, 2: 0}[n.n] for n in done.views
+    }
+
+
+def test_marks_become_the_references_ids_and_forged_ones_nothing() -> None:
+    assert with_ref_ids("七天[1][2]。b [2] [ref_id:8]", {1: 4, 2: 0}) == (
+        "七天[ref_id:4][ref_id:0]。b [ref_id:0] 〚ref_id:8]"
+    )

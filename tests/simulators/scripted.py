@@ -25,6 +25,7 @@ class Say:
     text: str
     piece_chars: int = PIECE_CHARS
     tokens: tuple[int, int] | None = (120, 30)  # in, out
+    waits: bool = False  # until released
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class ScriptedServer:
         step = self.script[min(len(self.requests), len(self.script) - 1)]
         self.requests.append(body)
         self.began.set()
-        if step is Trouble.HANG:
+        if step is Trouble.HANG or (isinstance(step, Say) and step.waits):
             await self.released.wait()
         refusal = self._refusal(step)
         return refusal if refusal is not None else await self._stream(request, step)
