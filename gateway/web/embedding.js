@@ -46,9 +46,12 @@ export class Embedding {
     let wait = REFRESH_MS;
     try {
       const [status, settings] = await Promise.all([rpc("knowledge.embedding.status"), rpc("knowledge.embedding.settings")]);
+      if (this.isLost) replace(this.said);
+      this.isLost = false;
       this.draw(status, settings);
       if (status.models.some((each) => each.progress)) wait = INSTALLING_MS;
     } catch (error) {
+      this.isLost = true;
       this.fail(error);
     }
     clearTimeout(this.timer);
