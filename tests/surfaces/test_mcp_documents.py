@@ -25,6 +25,7 @@ from gateway.demo.company import AGENT, DEPARTMENT_HR
 from gateway.surfaces import mcp_document_cards as cards
 from gateway.surfaces.mcp_tools import ImageContent, ToolAnswer
 from tests.extract.making import lines, new_page, pdf
+from tests.once import made_once
 from tests.surfaces.mcp_talking import SIX, call, give_back, grants, run_of, words
 from tests.surfaces.serving import World, operate, ready, serving
 from tests.surfaces.test_mcp_stdio import program
@@ -76,6 +77,37 @@ async def put(world: World, folder: Path, name: str, data: bytes, shelf: str = "
     source_id: str = added["source"]["id"]
     await ready(world.app, source_id)
     return source_id
+
+
+async def fill(world: World, folder: Path) -> None:
+    """Two booklets, read, and each page's picture kept: no test has to wait for those."""
+    await put(world, folder, "manual.pdf", booklet(JAPANESE))
+    await put(world, folder, "退貨.pdf", booklet(CHINESE, "MSung-Light"))
+    await put(world, folder, "退貨.pdf", booklet(CHINESE, "MSung-Light"), "products")
+    for title, pages in (("manual.pdf", 3), ("退貨.pdf", 1)):
+        source = await world.app.store.sources.find(await id_of(world, title))
+        assert source is not None
+        for page in range(1, pages + 1):
+            await world.app.shelves.images.png(source.sha256, page)
+
+
+async def id_of(world: World, title: str, shelf: str = "handbook") -> str:
+    listed = await operate(world.app, "knowledge.sources.list", {"collection": shelf}, "admin")
+    found: str = next(each["id"] for each in listed if each["title"] == title)
+    return found
+
+
+@pytest.fixture(scope="session")
+def filled(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template with two booklets; to be copied, never changed."""
+
+    async def make(folder: Path) -> None:
+        async with serving(template, folder / "home") as world:
+            await fill(world, folder)
+
+    return (
+        made_once(tmp_path_factory, "booklets", lambda folder: asyncio.run(make(folder))) / "home"
+    )
 
 
 @asynccontextmanager
@@ -132,17 +164,15 @@ def rows(home: Path, action: str) -> int:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_an_accounts_token_reads_over_http(
-    template: Path, home: Path, tmp_path: Path, mode: str
-) -> None:
+async def test_an_accounts_token_reads_over_http(filled: Path, home: Path, mode: str) -> None:
     told: list[tuple[float, float | None]] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         assert message
         told.append((progress, total))
 
-    async with serving(template, home) as world, client(world, "member", mode) as found:
-        manual = await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
+    async with serving(filled, home) as world, client(world, "member", mode) as found:
+        manual = await id_of(world, "manual.pdf")
         listed = (await found.list_tools()).tools
         assert [each.name for each in listed] == SIX
         hints = {each.name: each.annotations for each in listed}
@@ -177,11 +207,8 @@ async def test_an_accounts_token_reads_over_http(
         assert rows(home, "denied") == 1
 
 
-async def test_what_answers_nothing_shows_nothing(
-    template: Path, home: Path, tmp_path: Path
-) -> None:
-    async with serving(template, home) as world, run_of(world, home) as link:
-        await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
+async def test_what_answers_nothing_shows_nothing(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
         answer = await call(link, "SearchKnowledge", namespace="handbook", query="火星の天気")
         assert answer is not None
         assert answer.structured is not None
@@ -190,12 +217,9 @@ async def test_what_answers_nothing_shows_nothing(
         assert words(answer) == "No passage was found."
 
 
-async def test_a_run_has_the_pages_in_its_workspace(
-    template: Path, home: Path, tmp_path: Path
-) -> None:
-    async with serving(template, home) as world, run_of(world, home) as link:
-        await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
-        other = await put(world, tmp_path, "退貨.pdf", booklet(CHINESE, "MSung-Light"))
+async def test_a_run_has_the_pages_in_its_workspace(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
+        other = await id_of(world, "退貨.pdf")
         answer = await call(link, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
         path = "input/knowledge/handbook/page_003.png"
         assert said(answer)[-2:] == [
@@ -218,46 +242,47 @@ async def test_a_run_has_the_pages_in_its_workspace(
 
 
 async def test_missing_and_forbidden_are_alike_also_for_pictures_of_somebody_else(
-    template: Path, home: Path, tmp_path: Path
+    filled: Path, home: Path
 ) -> None:
-    async with serving(template, home) as world, run_of(world, home, "hr") as wrong:
-        await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
-        async with run_of(world, home) as reader:
-            found = await ask(reader, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
-            path = found["page_images"][0]["path"]
-            assert images(await call(wrong, "ReadImage", file_path=path))
-            workspace = home / "agents" / AGENT / "workspace"
-            (workspace / "copy.png").write_bytes((workspace / path).read_bytes())
-            (workspace / "own.png").write_bytes(b"\x89PNG\r\n\x1a\nown")
-            await grants(world, "handbook", DEPARTMENT_HR)
-            missing = await call(wrong, "ReadImage", file_path="input/knowledge/none/page_003.png")
-            assert words(missing)
-            assert await call(wrong, "ReadImage", file_path=path) == missing
-            assert await call(wrong, "ReadImage", file_path="copy.png") == missing
-            assert images(await call(wrong, "ReadImage", file_path="own.png"))
-            assert images(await call(reader, "ReadImage", file_path="copy.png"))
-            assert images(await call(reader, "ReadImage", file_path=path))
-            for name, more in (
-                ("ListDocuments", {}),
-                ("SearchKnowledge", {"query": "返品"}),
-                ("IngestDocument", {"file_path": "own.png"}),
-                ("IngestStatus", {"job_id": "x"}),
-            ):
-                forbidden = await call(wrong, name, namespace="handbook", **more)
-                absent = await call(wrong, name, namespace="nothing", **more)
-                assert forbidden is not None
-                assert forbidden.is_error, name
-                assert forbidden == absent, name
-            spaces = await ask(wrong, "ListNamespaces")
-            assert "handbook" not in [each["namespace"] for each in spaces["namespaces"]]
+    async with (
+        serving(filled, home) as world,
+        run_of(world, home, "hr") as wrong,
+        run_of(world, home) as reader,
+    ):
+        found = await ask(reader, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
+        path = found["page_images"][0]["path"]
+        assert images(await call(wrong, "ReadImage", file_path=path))
+        workspace = home / "agents" / AGENT / "workspace"
+        (workspace / "copy.png").write_bytes((workspace / path).read_bytes())
+        (workspace / "own.png").write_bytes(b"\x89PNG\r\n\x1a\nown")
+        await grants(world, "handbook", DEPARTMENT_HR)
+        missing = await call(wrong, "ReadImage", file_path="input/knowledge/none/page_003.png")
+        assert words(missing)
+        assert await call(wrong, "ReadImage", file_path=path) == missing
+        assert await call(wrong, "ReadImage", file_path="copy.png") == missing
+        assert images(await call(wrong, "ReadImage", file_path="own.png"))
+        assert images(await call(reader, "ReadImage", file_path="copy.png"))
+        assert images(await call(reader, "ReadImage", file_path=path))
+        for name, more in (
+            ("ListDocuments", {}),
+            ("SearchKnowledge", {"query": "返品"}),
+            ("IngestDocument", {"file_path": "own.png"}),
+            ("IngestStatus", {"job_id": "x"}),
+        ):
+            forbidden = await call(wrong, name, namespace="handbook", **more)
+            absent = await call(wrong, name, namespace="nothing", **more)
+            assert forbidden is not None
+            assert forbidden.is_error, name
+            assert forbidden == absent, name
+        spaces = await ask(wrong, "ListNamespaces")
+        assert "handbook" not in [each["namespace"] for each in spaces["namespaces"]]
 
 
 async def test_pages_go_with_their_document_and_with_the_agents_grant(
-    template: Path, home: Path, tmp_path: Path
+    filled: Path, home: Path
 ) -> None:
-    async with serving(template, home) as world, run_of(world, home) as link:
-        manual = await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
-        await put(world, tmp_path, "退貨.pdf", booklet(CHINESE, "MSung-Light"), "products")
+    async with serving(filled, home) as world, run_of(world, home) as link:
+        manual = await id_of(world, "manual.pdf")
         raw = home / "logs" / "raw"
         for namespace, query in (("handbook", "返品ポリシー"), ("products", "退貨政策")):
             await ask(link, "SearchKnowledge", namespace=namespace, query=query)
@@ -296,8 +321,8 @@ HOSTILE = (
 )
 
 
-async def test_no_path_leads_out_of_the_workspace(template: Path, home: Path) -> None:
-    async with serving(template, home) as world, run_of(world, home) as link:
+async def test_no_path_leads_out_of_the_workspace(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
         workspace, outside = home / "agents" / AGENT / "workspace", home / "outside"
         outside.mkdir()
         (outside / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\nsecret")
@@ -317,17 +342,13 @@ async def test_no_path_leads_out_of_the_workspace(template: Path, home: Path) ->
         for path, code in (("own.gif", "unsupported_format"), ("huge.png", "too_large")):
             assert (await ask(link, "ReadImage", file_path=path))["error"]["code"] == code
         (workspace / "input").symlink_to(outside)  # where pages would be put
-        data = booklet(JAPANESE)
-        await put(world, home, "manual.pdf", data)
         answer = await call(link, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
         assert len(images(answer)) == 1
         assert "ReadImage" not in words(answer)
         assert [each.name for each in outside.iterdir()] == ["secret.png"]
 
 
-async def test_an_agents_document_waits_for_approval(
-    template: Path, home: Path, tmp_path: Path
-) -> None:
+async def test_an_agents_document_waits_for_approval(template: Path, home: Path) -> None:
     async with serving(template, home) as world, run_of(world, home) as link:
         folder = home / "agents" / AGENT / "workspace" / "input"
         folder.mkdir()
@@ -437,11 +458,9 @@ async def test_a_switched_off_library_says_so_and_lists_nothing(template: Path, 
                 assert getattr(over_http.content[0], "text", "") == words(answer)
 
 
-async def test_calls_are_written_down_and_a_full_disk_ends_none(
-    template: Path, home: Path, tmp_path: Path
-) -> None:
-    async with serving(template, home) as world, run_of(world, home) as link:
-        manual = await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
+async def test_calls_are_written_down_and_a_full_disk_ends_none(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
+        manual = await id_of(world, "manual.pdf")
         await ask(link, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
         await ask(link, "SearchKnowledge", namespace="nothing", query="返品ポリシー")
         history = home / "logs" / "knowledge-history.jsonl"
@@ -466,9 +485,8 @@ async def test_calls_are_written_down_and_a_full_disk_ends_none(
         assert answer["sections"]
 
 
-async def test_over_standard_input_and_output(template: Path, home: Path, tmp_path: Path) -> None:
-    async with serving(template, home) as world:
-        await put(world, tmp_path, "manual.pdf", booklet(JAPANESE))
+async def test_over_standard_input_and_output(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world:
         token = await world.token("member")
         async with Client(program(home, SHUTTEN_TOKEN=token), mode="auto") as found:
             names = [each.name for each in (await found.list_tools()).tools]
