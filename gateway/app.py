@@ -169,6 +169,7 @@ class App:
                 self.meter,
                 lambda: self.watcher.state,
                 self.mcp.http,
+                self.proposals,
             )
         )
 

@@ -10,6 +10,7 @@ from yarl import URL
 
 from channels.webchat.channel import WebChatChannel
 from gateway.accounts.sign_in import SignIn
+from gateway.app_folders import Surfaces, build_folders
 from gateway.app_library import Shelves
 from gateway.app_operations import Operations, linking_of
 from gateway.channel_set import ChannelSet
@@ -18,8 +19,10 @@ from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ConfigError
 from gateway.inbox import InboxLanes
 from gateway.interfaces import Clock
+from gateway.knowledge.proposals import Proposals
 from gateway.surfaces import (
     chat_socket,
+    folder_routes,
     health,
     http,
     mcp_http,
@@ -60,6 +63,7 @@ ROUTES = (  # described for /openapi.json
     *page_image.ROUTES,
     *health.ROUTES,
     *retrieve.ROUTES,
+    *folder_routes.ROUTES,
     *mcp_http.ROUTES,
     *rpc.ROUTES,
     *chat_socket.ROUTES,
@@ -85,6 +89,7 @@ class WebParts:
     meter: PrometheusMeter
     config: Callable[[], str]  # "ok", or "rejected"
     mcp: McpHttp
+    proposals: Proposals
 
 
 def build_application(parts: WebParts) -> web.Application:
@@ -107,6 +112,7 @@ def build_application(parts: WebParts) -> web.Application:
         Uploads(callers, _files(parts), repeats),
         PageImageRoute(callers, _pages(parts)),
         Retrieve(parts.operations.doors, parts.operations.retrieval),
+        *_folders(parts, repeats),
         ChatSockets(callers, parts.web_chat, accept, chat, parts.clock),
         _health(parts, callers),
         Pages(callers),
@@ -119,6 +125,11 @@ def build_application(parts: WebParts) -> web.Application:
     application = http.build(callers, routes, on_shutdown=ends, limits=_limits(parts))
     application.on_response_prepare.append(echo_request_id)
     return application
+
+
+def _folders(parts: WebParts, repeats: Idempotency) -> Surfaces:
+    shelves, operations = parts.shelves, parts.operations
+    return build_folders(shelves, operations, repeats, parts.proposals, parts.clock)
 
 
 def _limits(parts: WebParts) -> RequestLimits:

@@ -109,19 +109,25 @@ class Proposals:
             log.warning("proposed files not removed", reason=error.strerror)
             await self._failed("knowledge_proposal_expired_failed", "gateway", {"files": len(lost)})
 
+    def turn(self, audience: Audience, agent: AgentSide, channel: str) -> ProposingTurn:
+        """One of its own, for a request that belongs to none."""
+        return ProposingTurn(self._ids.new(), audience, agent, channel)
+
     async def of_turn(self, turn_id: str) -> Sequence[Proposal]:
         """What a turn that is run again proposed the first time."""
         return await self._cards.of_turn(turn_id)
 
-    async def readable(self, turn: ProposingTurn, slug: str) -> tuple[Collection, Scope]:
-        """The collection, where this turn may read it now; NotFoundError for all else, alike.
+    async def readable(self, turn: ProposingTurn, reference: str) -> tuple[Collection, Scope]:
+        """The collection by id or slug, where this turn may read it now; NotFoundError for all
+        else, alike.
 
         Only what is readable is looked through: missing and forbidden take the same way.
         """
         self._check_open()
         scope = await self._scope(turn)
         readable = await self._collections.list(scope.collections)
-        found = next((each for each in readable if each.slug == slug), None)
+        named = [each for each in readable if reference in (each.id, each.slug)]
+        found = min(named, key=lambda each: each.id != reference, default=None)
         if found is None:
             await self._denied(turn)
             raise NotFoundError("collection")

@@ -15,7 +15,10 @@ from gateway.operations.table import Caller
 HEADER = "Idempotency-Key"
 KEY_CHARS = 200
 VALID_FOR = timedelta(hours=24)
-UPLOAD = "knowledge.upload"  # files over HTTP: no operation, and yet it makes something
+# over HTTP: no operations, and yet they make something
+UPLOAD = "knowledge.upload"
+FOLDER, DOCUMENT = "agents.folders", "agents.documents"
+DOCUMENTS = "agents.documents.bulk"
 # what makes something; not what tells a secret, which is kept nowhere, nor what quotes documents,
 # which somebody may not read any more when it is asked for again
 CREATING = frozenset(
@@ -27,6 +30,9 @@ CREATING = frozenset(
         "knowledge.sources.add",
         "links.add",
         UPLOAD,
+        FOLDER,
+        DOCUMENT,
+        DOCUMENTS,
     }
 )
 PARAMETER: Mapping[str, Any] = {  # of OpenAPI
@@ -58,13 +64,14 @@ class Idempotency:
         ConflictError: `idempotency_reused`, the key was another call's; `idempotency_running`, it
         is being done; `outcome_unknown`, it was begun and its end is not on record.
         """
-        if key is None or caller.account is None:
+        holder = _holder(caller)
+        if key is None or holder is None:
             return await run()
         if name not in CREATING:
             raise InvalidRequestError(HEADER, reason=f"{HEADER}: {', '.join(sorted(CREATING))}")
         if not 1 <= len(key) <= KEY_CHARS:
             raise InvalidRequestError(HEADER, reason=f"{HEADER}: 1 to {KEY_CHARS} characters")
-        mine = (caller.account.id, _sha256(key.encode("utf-8", "surrogateescape")))
+        mine = (holder, _sha256(key.encode("utf-8", "surrogateescape")))
         request = _sha256(msgspec.json.encode([name, params], order="sorted"))
         return await self._once(mine, request, run)
 
@@ -91,6 +98,14 @@ class Idempotency:
             raise
         await self._repeats.keep(*mine, msgspec.json.encode(answer))
         return answer
+
+
+def _holder(caller: Caller) -> str | None:
+    """Whose key it is: an account's, or an agent's with or without an asker."""
+    account = None if caller.account is None else caller.account.id
+    if caller.agent is None:
+        return account
+    return f"agent:{caller.agent.agent_id}/{account or ''}"
 
 
 def _answer_of(request: str, found: tuple[str, bytes | None], *, is_running: bool) -> Any:

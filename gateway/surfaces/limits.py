@@ -25,7 +25,7 @@ BODIES: tuple[tuple[str, int], ...] = (
     ("/api/operations/", 8 * 2**20),
     ("/agents", 8 * 2**20),  # questions with images; uploads count what they stream themselves
 )
-STREAMED = ("/api/knowledge/upload", "/agents/documents")
+STREAMED = ("/api/knowledge/upload",)
 
 
 @dataclass(frozen=True, slots=True)

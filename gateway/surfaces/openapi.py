@@ -145,6 +145,7 @@ def _route(route: Route) -> dict[str, Any]:
     schema = route.errors or {"$ref": "#/components/schemas/Error"}
     told["responses"] = {
         str(route.status): done,
+        **{str(each): _content("The answer.", told) for each, told in route.more.items()},
         **{str(status): {"description": "Done."} for status in route.without_body},
         **_errors((*EVERY, *route.statuses), schema),
     }

@@ -67,13 +67,9 @@ class Retrieve:
 
     async def answer(self, request: web.Request) -> web.Response:
         """What may be read for the asker answers the messages' last question."""
-        token = request.headers.get(ASKER)
-        caller = await self._doors.open(
-            request,
-            SURFACE,
-            agent_id=request.match_info["agent"],
-            asker_token=None if token is None else _BEARER.sub("", token, count=1),
-        )
+        agent_id = request.match_info["agent"]
+        asker = asker_of(request)
+        caller = await self._doors.open(request, SURFACE, agent_id=agent_id, asker_token=asker)
         if request.query.getall("api-version", []) != [VERSION]:
             raise InvalidRequestError("version", reason=f"api-version: {VERSION}")
         if request.content_type != "application/json":
@@ -81,6 +77,12 @@ class Retrieve:
         asked = request_of(decoded(await request.read()))
         messages, targets = messages_of(asked), targets_of(asked)
         return json_response(answer_of(await self._retrieval.retrieve(caller, messages, targets)))
+
+
+def asker_of(request: web.Request) -> str | None:
+    """The token of the account that an agent's program asks for; None: it asks for none."""
+    token = request.headers.get(ASKER)
+    return None if token is None else _BEARER.sub("", token, count=1)
 
 
 async def echo_request_id(request: web.Request, response: web.StreamResponse) -> None:

@@ -30,7 +30,8 @@ class Route:
     status: int = 200
     statuses: tuple[int, ...] = ()
     also: Mapping[str, Schema] = field(default_factory=dict)  # the answer in other media types
-    without_body: tuple[int, ...] = ()  # other statuses that are no errors
+    more: Mapping[int, Schema] = field(default_factory=dict)  # other statuses that are no errors
+    without_body: tuple[int, ...] = ()  # and such without an answer
     errors: Schema | None = None
     schemas: Mapping[str, Schema] = field(default_factory=dict)  # for #/components/schemas/
 
