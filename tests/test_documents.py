@@ -14,6 +14,7 @@ import pytest
 
 from gateway.commands.parser import parser
 from gateway.errors import TABLE
+from gateway.surfaces.mcp_document_cards import SIX
 from tests.generated_pages import PAGES, opened
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +45,7 @@ AN_OPERATION = re.compile(
 AN_OPTION = re.compile(r"--[a-z][a-z-]+")
 A_TABLE = re.compile(r"\[([a-z_]{2,}(?:\.[a-z_<>]+)*)\](?: ([a-z_]+))?")
 FOREIGN_WORDS = {"None", "True", "False"}  # that look like symbols and are Python's own
+TOOLS = {card.name for card in SIX}
 
 
 def prose(path: Path) -> str:
@@ -154,7 +156,7 @@ def test_paths_exist(path: Path) -> None:
 def test_symbols_exist(path: Path) -> None:
     for span in spans(path):
         match = A_SYMBOL.fullmatch(span)
-        if match is None or match[1] in FOREIGN_WORDS or ("." in span and match[2] == "md"):
+        if match is None or match[1] in FOREIGN_WORDS | TOOLS or ("." in span and match[2] == "md"):
             continue
         assert match[1] in classes(), span
         assert match[2] is None or match[2] in classes()[match[1]], span

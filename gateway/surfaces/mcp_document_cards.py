@@ -166,3 +166,4 @@ IMAGE = ToolCard(
     _takes({"file_path": {"type": "string", "minLength": 1}}),
     _gives({"file_path": _TEXT, "media_type": _TEXT, "bytes": _COUNT}),
 )
+SIX = (NAMESPACES, DOCUMENTS, SEARCH, INGEST, STATUS, IMAGE)  # in the order of the document

@@ -30,17 +30,7 @@ from tests.surfaces.mcp_talking import SIX, call, give_back, grants, run_of, wor
 from tests.surfaces.serving import World, operate, ready, serving
 from tests.surfaces.test_mcp_stdio import program
 
-CARDS = {
-    card.name: card
-    for card in (
-        cards.NAMESPACES,
-        cards.DOCUMENTS,
-        cards.SEARCH,
-        cards.INGEST,
-        cards.STATUS,
-        cards.IMAGE,
-    )
-}
+CARDS = {card.name: card for card in cards.SIX}
 CARE = [f"お手入れの手順その{n}：乾いた柔らかい布で表面を軽く拭き取ります。" for n in range(12)]
 JAPANESE = [
     ("はじめに", ["この冊子は製品の使い方を説明します。", *CARE]),
