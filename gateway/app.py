@@ -145,11 +145,8 @@ class App:
 
     async def _keep_up(self) -> None:
         days = self.knowledge.switches.access_log_retention_days
-        others = {
-            "sweep_files": self.shelf.sweep,
-            "forget_retracted": self.retraction.sweep,
-            "sweep_proposals": self.proposals.sweep,
-        }
+        others = {"sweep_files": self.shelf.sweep, "forget_retracted": self.retraction.sweep}
+        others |= {"sweep_proposals": self.proposals.sweep}
         await keep_up(self.store, self.home, self.clock, days, others)
 
     def application(self) -> web.Application:
