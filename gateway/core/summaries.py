@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ _WRAPPED = re.compile(r"(?<=[A-Za-z0-9,;)`])\n(?=[a-z(`])")  # a line end within
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     text: str  # in one line
-    terms: frozenset[str]
+    terms: tuple[str, ...]  # each once, in order: sums come out the same each time
 
     @property
     def is_whole(self) -> bool:
@@ -166,8 +166,8 @@ def _is_in(line: str, flagged: str) -> bool:
     return letters[:EDGE] in flagged or letters[-EDGE:] in flagged
 
 
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(query_terms(text).terms)
+def _terms(text: str) -> tuple[str, ...]:
+    return query_terms(text).terms
 
 
 # ---------------------------------------------------------------- which of them
@@ -184,7 +184,9 @@ def _material(
     return lines
 
 
-def _summary(lines: Sequence[_Sentence], title: frozenset[str], rarity: Mapping[str, float]) -> str:
+def _summary(
+    lines: Sequence[_Sentence], title: Collection[str], rarity: Mapping[str, float]
+) -> str:
     if not lines:
         return ""
     often = Counter(term for line in lines for term in line.terms)
@@ -193,11 +195,10 @@ def _summary(lines: Sequence[_Sentence], title: frozenset[str], rarity: Mapping[
         for term, count in often.items()
     }
     fitting = [at for at, line in enumerate(lines) if len(line.text) <= SUMMARY_CHARS]
-    allowed = [at for at in fitting if not _is_suspect(lines[at].text)]
-    if not allowed:
+    scores = {at: _score(lines[at], at, weights) for at in fitting}
+    best = _first_of(lines, scores)
+    if best is None:
         return acceptable(min(lines, key=lambda line: len(line.text)).text)
-    scores = {at: _score(lines[at], at, weights) for at in allowed}
-    best = _first_of(scores)
     return _with_second(lines, best, scores, weights)
 
 
@@ -208,29 +209,29 @@ def _with_second(
     weights: Mapping[str, float],
 ) -> str:
     """Beside the best one that says other things, where both fit."""
-    known = lines[best].terms
+    known, room = frozenset(lines[best].terms), SUMMARY_CHARS - len(lines[best].text) - 1
     left = {term: weight for term, weight in weights.items() if term not in known}
     others = {
         at: _score(lines[at], at, left)
         for at in scores
-        if at != best and len(_joined(lines, sorted((best, at)))) <= SUMMARY_CHARS
+        if at != best and len(lines[at].text) <= room
     }
     alone = lines[best].text
-    if not others:
-        return alone
-    second = _first_of(others)
-    if others[second] < SECOND * scores[best] or not lines[second].is_whole:
+    second = _first_of(lines, others)
+    if second is None or others[second] < SECOND * scores[best] or not lines[second].is_whole:
         return alone
     both = _joined(lines, sorted((best, second)))
     return alone if _is_suspect(both) else both
 
 
-def _first_of(scores: Mapping[int, float]) -> int:
-    return min(scores, key=lambda at: (-scores[at], at))
+def _first_of(lines: Sequence[_Sentence], scores: Mapping[int, float]) -> int | None:
+    """The best of them that does not read like an instruction."""
+    ranked = sorted(scores, key=lambda at: (-scores[at], at))
+    return next((at for at in ranked if not _is_suspect(lines[at].text)), None)
 
 
 def _score(line: _Sentence, at: int, weights: Mapping[str, float]) -> float:
-    said = sum(sorted(weights.get(term, 0.0) for term in line.terms))
+    said = sum(weights.get(term, 0.0) for term in line.terms)
     score = said / math.sqrt(len(line.terms) + 3) * (1.0 + EARLY / (1 + at))
     if not line.is_whole:
         score *= UNFINISHED
