@@ -68,3 +68,21 @@ def test_what_would_refuse_every_document_ends_the_command(
     ran = stocked("add", str(tmp_path), "--collection", "nobodys", "--as", "admin", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (1, "not_found")
     assert stocked("add", "--collection", "handbook", "--as", "admin").code == 2
+
+
+def test_metadata_is_given_and_searched_by(stocked: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "bike.md").write_text("單車棚在地下二樓。", "utf-8")
+    (tmp_path / "car.md").write_text("汽車棚在地下三樓。", "utf-8")
+    to = ("--collection", "handbook", "--as", "admin")
+    noted = ("--metadata", "year=2026", "--metadata", 'version="2"', "--metadata", "kind=a=b")
+    [row] = stocked("add", str(tmp_path / "bike.md"), *to, *noted, "--json").json
+    assert row["source"]["metadata"] == {"year": 2026, "version": "2", "kind": "a=b"}
+    assert stocked("add", str(tmp_path / "car.md"), *to).code == 0
+    search = ("search", "地下樓", "--as", "admin", "--json")
+    titles = {hit["title"] for hit in stocked(*search).json["hits"]}
+    assert {"bike.md", "car.md"} <= titles
+    filtered = stocked(*search, "--filter", "year=2026", "--filter", "kind=a=b").json
+    assert {hit["title"] for hit in filtered["hits"]} == {"bike.md"}
+    assert stocked(*search, "--filter", "version=2").json["hits"] == []
+    wrong = stocked(*search, "--filter", "year")
+    assert (wrong.code, wrong.json["error"]["code"]) == (1, "invalid_request")
