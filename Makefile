@@ -67,6 +67,9 @@ test-clients: $(VENV)/dev.stamp  ## other people's clients, unchanged, against t
 	@[ -e $(VENV)/clients/azure/made.stamp ] || { "$(PYTHON)" -m venv $(VENV)/clients/azure
 	  $(VENV)/clients/azure/bin/pip install -q azure-search-documents==11.7.0b1 aiohttp && touch $(VENV)/clients/azure/made.stamp
 	} || echo "azure-search-documents could not be installed: its test is skipped"
+	[ -e $(VENV)/clients/cartesia/made.stamp ] || { "$(PYTHON)" -m venv $(VENV)/clients/cartesia
+	  $(VENV)/clients/cartesia/bin/pip install -q cartesia-line==0.2.19 && touch $(VENV)/clients/cartesia/made.stamp
+	} || echo "cartesia-line could not be installed: its test is skipped"
 	[ -e $(VENV)/clients/mcp/made.stamp ] || { npm install --prefix $(VENV)/clients/mcp --silent --no-audit --no-fund \
 	  @modelcontextprotocol/conformance@0.1.16 node@22.23.3 && touch $(VENV)/clients/mcp/made.stamp
 	} || echo "@modelcontextprotocol/conformance could not be installed: its test is skipped"
