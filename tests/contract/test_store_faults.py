@@ -68,7 +68,7 @@ async def test_a_folder_that_cannot_be_written_is_unavailable(
 async def test_damage_in_the_middle_is_reported(home: Path, clock: WoundClock) -> None:
     async with new_store(home, clock, RealIds()) as store:
         world = World(store, clock)
-        await world.text(await world.collection(await world.account()), *["特休" * 200] * 40)
+        await world.text(await world.collection(await world.account()), *["特休" * 200] * 160)
         assert await store.check() == ()
     file = home / "knowledge" / "knowledge.db"
     data = bytearray(file.read_bytes())
