@@ -8,6 +8,7 @@ import pymupdf
 from PIL import Image
 
 from gateway.core.audit import AccessAction
+from gateway.extract.page_renderer import PageRenderer
 from tests.surfaces.serving import Person, World, serving
 from tests.surfaces.test_upload import form, sent
 
@@ -108,3 +109,22 @@ async def test_a_token_may_ask_and_a_wrong_one_may_not(template: Path, home: Pat
                 headers = {"Authorization": f"Bearer {given}"}
                 async with nobody.session.get(address, headers=headers) as response:
                     assert response.status == status
+
+
+async def test_what_is_taken_away_while_it_is_drawn_is_not_shown(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world, world.person("hr") as hr:
+        source_id = await added(hr, "salary", "薪資表.pdf", pdf("薪資表"))
+        renderer = world.app.shelves.images._renderer
+        assert isinstance(renderer, PageRenderer)
+        async with renderer._lane, asyncio.TaskGroup() as group:
+            asked = group.create_task(seen(world, hr, source_id, "1"))
+            async with asyncio.timeout(20):
+                while not renderer._waiting:  # noqa: ASYNC110 - nobody tells of who waits
+                    await asyncio.sleep(0.01)
+            await hr.rpc("knowledge.sources.delete", {"source_id": source_id})
+            renderer._lane.release()
+            status, _ = await asked
+            await renderer._lane.acquire()
+        assert status == 404
