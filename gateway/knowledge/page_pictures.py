@@ -59,7 +59,7 @@ class PagePictures:
         self, agent_id: str, namespace: str, source_id: str, page: int, data: bytes
     ) -> str | None:
         """Where it lies within the agent's workspace; None where it could not be put there."""
-        digest = hashlib.sha256(data).hexdigest()
+        digest = await asyncio.to_thread(_digest, data)
         async with self._writing:
             path = await self._records.put(
                 agent_id, namespace, source_id, page, digest, self._clock.now()
@@ -84,8 +84,7 @@ class PagePictures:
         may be seen.
         """
         parts = parts_of(file_path)
-        data = await asyncio.to_thread(self._read, agent_id, parts)
-        digest = "" if data is None else hashlib.sha256(data).hexdigest()
+        data, digest = await asyncio.to_thread(self._read, agent_id, parts)
         kept = await self._records.of(agent_id, "" if parts is None else file_path, digest)
         if parts is None or data is None or not may_show(parts, digest, kept, readable):
             return None
@@ -138,19 +137,24 @@ class PagePictures:
             return frozenset()
         return (await self._scopes.scope(FOR_NOBODY, settings.side)).collections
 
-    def _read(self, agent_id: str, parts: Sequence[str] | None) -> bytes | None:
-        """One byte more than may be shown tells that it is too large."""
+    def _read(self, agent_id: str, parts: Sequence[str] | None) -> tuple[bytes | None, str]:
+        """With its hash. One byte more than may be shown tells that it is too large."""
         if parts is None:
-            return None
+            return None, ""
         try:
             with opened_beneath(self._agents, [agent_id, WORKSPACE, *parts]) as file:
-                return file.read(MOST_IMAGE_BYTES + 1)
+                data = file.read(MOST_IMAGE_BYTES + 1)
         except (OSError, ValueError):
-            return None
+            return None, ""
+        return data, _digest(data)
 
     def _unlink(self, agent_id: str, parts: Sequence[str]) -> None:
         kept_folders = 2 + len(PICTURES)
         removed_beneath(self._agents, [agent_id, WORKSPACE, *parts], keeping=kept_folders)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def has_pages(source: Source) -> bool:

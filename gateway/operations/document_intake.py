@@ -1,5 +1,6 @@
 """Adding by the tools of the document service, and how far it is (FEATURES B1, B4)."""
 
+import asyncio
 import base64
 import binascii
 import io
@@ -144,7 +145,7 @@ class DocumentIntake:
             raise NotFoundError("namespace")
         if content is None:
             raise InvalidRequestError("content", reason="content: the file in base64")
-        stream = io.BytesIO(_decoded(content))
+        stream = io.BytesIO(await asyncio.to_thread(_decoded, content))
         source, is_new = await seams.library.add_file(
             collection, title_of(file_path), stream, account
         )
@@ -173,8 +174,7 @@ class DocumentIntake:
 
     def _offered(self, agent_id: str, file_path: str, content: str | None) -> Offered:
         if content is not None:
-            data = _decoded(content)
-            return file_offered(file_path, partial(io.BytesIO, data), "")
+            return file_offered(file_path, lambda: io.BytesIO(_decoded(content)), "")
         parts = parts_of(file_path)
         if parts is None:
             raise _NO_FILE

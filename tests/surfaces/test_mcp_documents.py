@@ -7,8 +7,9 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,21 @@ from mcp.client.streamable_http import streamable_http_client
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 
+from gateway.accounts.agent_files import AgentFolder
+from gateway.accounts.scopes import ScopeService
 from gateway.commands.mcp_link import RunLink
+from gateway.core.access import Audience, AudienceKind
 from gateway.demo.company import AGENT, DEPARTMENT_HR
+from gateway.errors import NotFoundError
+from gateway.interfaces.pages import DPI
+from gateway.knowledge.page_pictures import PagePictures
+from gateway.operations.document_service import DocumentService, Found
+from gateway.operations.namespaces import Namespaces
+from gateway.operations.table import Caller
 from gateway.surfaces import mcp_document_cards as cards
 from gateway.surfaces.mcp_tools import ImageContent, ToolAnswer
 from tests.extract.making import lines, new_page, pdf
+from tests.fakes.page_images import FakePageImages
 from tests.once import made_once
 from tests.surfaces.mcp_talking import SIX, call, give_back, grants, run_of, words
 from tests.surfaces.serving import World, operate, ready, serving
@@ -102,7 +113,13 @@ def filled(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def client(world: World, login: str, mode: str = "legacy") -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {await world.token(login)}"}
+    async with entered(world, await world.token(login), mode) as found:
+        yield found
+
+
+@asynccontextmanager
+async def entered(world: World, key: str, mode: str) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {key}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30) as http,
         Client(streamable_http_client(f"{world.url}/mcp", http_client=http), mode=mode) as found,
@@ -508,3 +525,87 @@ async def test_what_does_not_fit_is_named(template: Path, home: Path) -> None:
         for name, given in WRONG:
             told = await ask(link, name, **given)
             assert told["error"]["code"] == "invalid_request", (name, given)
+
+
+async def test_an_agents_key_has_the_agents_workspace(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world:
+        asked = {"agent_id": AGENT, "label": "ci", "expires_in_days": 1}
+        issued = await operate(world.app, "agents.keys.create", asked, "admin")
+        async with entered(world, issued["secret"], "legacy") as found:
+            asked = {"namespace": "handbook", "query": "返品ポリシー"}
+            answer = await found.call_tool("SearchKnowledge", asked)
+            (path,) = (each["path"] for each in answer.structured_content["page_images"])
+            seen = await found.call_tool("ReadImage", {"file_path": path})
+            assert seen.content == answer.content[1:]
+            personal = await found.call_tool("ListDocuments", {"namespace": "salary"})
+            assert personal.structured_content["error"]["code"] == "not_found"
+            content = base64.b64encode("一則筆記".encode()).decode()
+            given = {"namespace": "handbook", "file_path": "note.txt", "content": content}
+            made = await found.call_tool("IngestDocument", given)
+            assert made.structured_content["status"] == "awaiting_approval"
+            job = {"namespace": "handbook", "job_id": made.structured_content["job_id"]}
+            told = await found.call_tool("IngestStatus", job)
+            assert told.structured_content["status"] == "awaiting_approval"
+        async with run_of(world, home) as person:  # of the same agent, and not its proposer
+            assert (await ask(person, "IngestStatus", **job))["error"]["code"] == "not_found"
+
+
+@dataclass
+class Meanwhile(FakePageImages):
+    """Something happens while a page is drawn."""
+
+    happens: Callable[[], Awaitable[object]] = field(kw_only=True)
+
+    async def png(self, sha256: str, page: int, *, dpi: int = DPI) -> bytes:
+        await self.happens()
+        return await super().png(sha256, page, dpi=dpi)
+
+
+@asynccontextmanager
+async def drawing(world: World, images: Meanwhile) -> AsyncIterator[Callable[[], Awaitable[Found]]]:
+    """A search by the member through the agent, with pages drawn by `images`."""
+    app, store = world.app, world.app.store
+    scopes = ScopeService(store.accounts, store.links, store.grants)
+    files = AgentFolder(app.home / "agents", store.agents)
+    spaces = Namespaces(store.collections, scopes, store.audit, app.clock, is_open=True)
+    pictures = PagePictures(images, store.page_files, files, scopes, app.clock, app.home / "agents")
+    service = DocumentService(
+        spaces, store.sources, app.shelves.search, store.passages, store.outlines, pictures
+    )
+    account, settings = await store.accounts.find_by_login("member"), await files.load(AGENT)
+    assert account is not None
+    assert settings is not None
+    audience = Audience(AudienceKind.ACCOUNT_DOOR, account)
+    caller = Caller(account, audience, "mcp", settings.side)
+
+    async def step(_done: int, _of: int) -> None:
+        return
+
+    yield lambda: service.search(caller, "handbook", "返品ポリシー", step)
+
+
+async def test_access_that_ends_while_pages_are_drawn_shows_and_keeps_nothing(
+    filled: Path, home: Path
+) -> None:
+    async with serving(filled, home) as world:
+        revoked = Meanwhile(happens=lambda: grants(world, "handbook", AGENT))
+        async with drawing(world, revoked) as search:
+            with pytest.raises(NotFoundError):
+                await search()
+        assert revoked.asked
+        assert pictures(home) == []
+
+
+async def test_a_document_that_goes_while_pages_are_drawn_is_left_out(
+    filled: Path, home: Path
+) -> None:
+    async with serving(filled, home) as world:
+        gone = {"source_id": await id_of(world, "manual.pdf")}
+        name = "knowledge.sources.delete"
+        deleted = Meanwhile(happens=lambda: operate(world.app, name, gone, "hr"))
+        async with drawing(world, deleted) as search:
+            found = await search()
+        assert deleted.asked
+        assert all(each.source_id != gone["source_id"] for each in found.sections)
+        assert found.pictures == ()
+        assert pictures(home) == []
