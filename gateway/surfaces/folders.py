@@ -121,7 +121,7 @@ class Folders:
         return await self._door.answer(caller, run)
 
     async def delete(self, request: web.Request) -> web.Response:
-        """An empty one; with `confirm_name` one that holds documents (FEATURES A27)."""
+        """An empty one; with `confirm_name` one that holds documents."""
         caller = await self._door.account(request)
         query = query_of(request, ("confirm_name",))
 
