@@ -4,6 +4,7 @@ import { rpc } from "./api.js";
 import { el, icon, ICONS } from "./dom.js";
 import { t } from "./i18n.js";
 import { notedOf, told } from "./noted.js";
+import { outlineOf } from "./outline.js";
 
 export const MOVING = new Set(["queued", "extracting", "indexing", "embedding"]);
 
@@ -12,6 +13,7 @@ export function documentRow(source, isEditor, onChanged) {
   const isReadable = source.state === "ready" || source.state === "embedding";
   const notes = [source.error_message, ...source.warnings.map((warning) => warning.message)].filter(Boolean);
   const [noting, editor] = isEditor ? notedOf(source, onChanged) : [null, null];
+  const [sections, outline] = isReadable ? outlineOf(source) : [null, null];
   const noted = told(source.metadata);
   return el(
     "li",
@@ -20,12 +22,14 @@ export function documentRow(source, isEditor, onChanged) {
     el("span", { class: "name", title: source.url || source.media_type }, source.title),
     isReadable ? el("span", { class: "quiet" }, t("count_passages", { count: source.passages })) : null,
     el("span", { class: `state ${source.state}${isMoving ? " moving" : ""}` }, stateOf(source)),
+    sections,
     source.size_bytes ? original(source) : null,
     isEditor && !isMoving ? again(source, onChanged) : null,
     noting,
     isEditor ? removal(source, onChanged) : null,
     noted ? el("p", { class: "quiet noted-of" }, noted) : null,
     editor,
+    outline,
     ...notes.map((note) => el("p", { class: source.error_message === note ? "error" : "quiet" }, note)),
   );
 }
