@@ -3,17 +3,16 @@
 from collections.abc import Collection as Names
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from gateway.core.access import AgentSide
 from gateway.core.agents import AgentKnowledge
 from gateway.core.answering import kb_only_reply, searches_first
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.filters import Filter
-from gateway.core.followups import Wording, resolve, said
+from gateway.core.followups import resolve, said
 from gateway.core.grounds import Grounds, Reading
 from gateway.core.history import MAX_EXCHANGES, usable
-from gateway.core.passages import Hit, SearchResult
+from gateway.core.passages import Hit
 from gateway.core.prompt import fit, is_searchable
 from gateway.core.scope import Scope, without_restricted
 from gateway.core.turns import Exchange, PresentedPassage
@@ -21,27 +20,13 @@ from gateway.interfaces import (
     AgentFiles,
     Clock,
     Collections,
+    FilteringRetriever,
     PassageIndex,
     Scopes,
     Turns,
 )
 
 SPARE_HITS = 5  # asked for beyond top_k: flagged ones and some too long for the budget fall out
-
-
-class Finding(Protocol):
-    """Search within a scope, and a filter where there is one; writes the access log itself."""
-
-    async def search(
-        self,
-        query: str,
-        scope: Scope,
-        limit: int,
-        *,
-        entry: AccessEntry,
-        wordings: Sequence[Wording] = (),
-        within: Filter | None = None,
-    ) -> SearchResult: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +51,7 @@ class TurnReader:
 
     scopes: Scopes
     collections: Collections
-    retriever: Finding
+    retriever: FilteringRetriever
     passages: PassageIndex
     clock: Clock
     agents: AgentFiles

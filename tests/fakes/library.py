@@ -35,7 +35,7 @@ from gateway.core.passages import (
 from gateway.core.scope import Scope
 from gateway.core.turns import Exchange, TurnRecord
 from gateway.errors import NotFoundError
-from gateway.interfaces import AgentFiles, Channel, Replies, Retriever, Turns
+from gateway.interfaces import AgentFiles, Channel, FilteringRetriever, Replies, Turns
 
 RELEVANT_SHARE = 0.5  # of the question's terms in the best passage
 
@@ -268,6 +268,6 @@ class FakeReplies:
 
 
 fits_files: type[AgentFiles] = FakeAgentFiles
-fits_retriever: type[Retriever] = FakeRetriever
+fits_retriever: type[FilteringRetriever] = FakeRetriever
 fits_turns: type[Turns] = FakeTurns
 fits_replies: type[Replies] = FakeReplies

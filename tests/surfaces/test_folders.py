@@ -223,6 +223,10 @@ async def test_attached_and_detached_hold_at_the_very_next_query(
 async def test_an_agent_without_a_folder_finds_nothing(template: Path, home: Path) -> None:
     async with town(template, home) as here:
         await here.hire("empty", "hr")
+        async with here.world.person("admin") as admin:
+            for name in ("folders", "documents"):  # the routes' own words
+                made = await admin.rpc("agents.create", {"id": name, "display_name": name})
+                assert made == "!invalid_request"
         key = await here.agent("empty")
         path = "/agents/empty/documents/query"
         assert await key.done("GET", path, params={"query": ASKED}) == {"results": []}
