@@ -1,29 +1,57 @@
 """Search and reading within a scope: two lists, one order, and what is known of its worth."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from typing import NamedTuple
 
 from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.calibration import Calibration
 from gateway.core.followups import Wording
-from gateway.core.lookups import Lookup, Talk
-from gateway.core.matching import QueryTerms, query_terms, storable
-from gateway.core.passages import Hit, Passage, SearchMode, SearchResult
+from gateway.core.followups_found import fused, is_decided
+from gateway.core.lookups import Lookup
+from gateway.core.matching import QueryTerms, query_terms, script, storable
+from gateway.core.passages import Hit, NoVectors, Passage, SearchMode, SearchResult
+from gateway.core.redaction import CLOUD_KEY
 from gateway.core.relevance import NOTHING_FOUND
 from gateway.core.scope import Scope
 from gateway.errors import NotFoundError
-from gateway.interfaces import Audit, Clock, Encoder, LexicalHits, PassageIndex, VectorStore
-from gateway.knowledge.lists import WEIGHED, Lists
-from gateway.knowledge.meaning import Calibrations, MayLeave, Meaning
-from gateway.knowledge.side_by_side import side_by_side
+from gateway.interfaces import (
+    Audit,
+    Clock,
+    Encoder,
+    LexicalHits,
+    PassageIndex,
+    Vector,
+    VectorStore,
+)
+from gateway.knowledge.lists import WEIGHED, Lists, nearest_of
+from gateway.knowledge.questions import Questions
+from gateway.knowledge.side_by_side import side_by_side, together
 from gateway.knowledge.tops import Top
+from gateway.knowledge.vector_blocks import Nearest
+from gateway.knowledge.vectors import VectorIndex
 
-__all__ = ["LEXICAL_LIMIT", "MayLeave", "Search"]
 LEXICAL_LIMIT = 400  # bm25 of what follows is too small to matter in the blend
+VECTOR_LIMIT = 150
+
+Calibrations = Callable[[str], Calibration | None]
+MayLeave = Callable[[Scope], Awaitable[frozenset[str]]]
+KEYWORD = "keyword"  # the calibration for searches without vectors
 
 NOTHING = SearchResult((), SearchMode.KEYWORD_ONLY, 0.0, NOTHING_FOUND)
 NO_WORDS = LexicalHits((), 0, {})
+
+
+async def _nothing(_scope: Scope) -> frozenset[str]:
+    return frozenset()
+
+
+class Counted(NamedTuple):
+    """The share of a scope's passages that have vectors of a model."""
+
+    model_key: str
+    share: float
 
 
 class Search:
@@ -39,24 +67,20 @@ class Search:
         calibrations: Calibrations,
     ) -> None:
         """`calibrations` finds by model key, and under "keyword" the one without a model."""
+        self.may_leave: MayLeave = _nothing  # whose text may go to a cloud provider
         self._index = index
-        self._meaning = Meaning(vectors, encoder, clock, calibrations)
+        self._vectors = vectors
+        self._questions = Questions(encoder, clock)
         self._audit = audit
-
-    @property
-    def may_leave(self) -> MayLeave:
-        """Whose text may go to a cloud provider: nobody's, where nothing was said."""
-        return self._meaning.may_leave
-
-    @may_leave.setter
-    def may_leave(self, may_leave: MayLeave) -> None:
-        self._meaning.may_leave = may_leave
+        self._calibrations = calibrations
+        self._memory: VectorIndex | None = None
+        self._only: Sequence[int] | None = None  # the passages it is about, where not all
 
     def among(self, index: PassageIndex, passage_ids: Sequence[int]) -> "Search":
         """This search over some passages alone; `index` finds words in no others."""
+        self._memory_of(self._questions.model_key)  # both follow the same vectors
         narrowed = copy(self)
-        narrowed._index = index  # noqa: SLF001 - its own copy
-        narrowed._meaning = self._meaning.among(passage_ids)  # noqa: SLF001
+        narrowed._index, narrowed._only = index, passage_ids  # noqa: SLF001 - its own copy
         return narrowed
 
     async def search(
@@ -77,14 +101,16 @@ class Search:
     async def search_each(
         self, asked: Sequence[Lookup], scope: Scope, limit: int
     ) -> Sequence[SearchResult]:
-        """Several questions in the same passes over the library, each as if it came alone."""
-        meant = [each.wordings or (Wording(each.query),) for each in asked]
-        found = await self.find_any_each(meant, scope, limit)
-        rows = [
+        """Several questions side by side, each as if it came alone; one commit for their rows."""
+        counted = await self._count(scope) if len(asked) > 1 else None
+        found = await side_by_side(
+            self._find_any(each.wordings or (Wording(each.query),), scope, limit, counted=counted)
+            for each in asked
+        )
+        await side_by_side(
             self._record(each.entry, each.query, scope, [hit.passage.id for hit in result.hits])
             for each, result in zip(asked, found, strict=True)
-        ]
-        await side_by_side(rows)
+        )
         return found
 
     async def around(
@@ -120,7 +146,31 @@ class Search:
         by_rank: bool = False,
     ) -> SearchResult:
         """Search without a log row. `by_rank` fuses by reciprocal rank instead of by scores."""
-        return (await self._find_each([(query, limit)], scope, mode, by_rank=by_rank))[0]
+        return await self._find(query, scope, limit, mode, by_rank=by_rank)
+
+    async def _find(
+        self,
+        query: str,
+        scope: Scope,
+        limit: int,
+        mode: SearchMode,
+        *,
+        by_rank: bool = False,
+        counted: Counted | None = None,
+    ) -> SearchResult:
+        """`counted` is of the same scope, where it is known."""
+        if scope.is_empty or not query_terms(query).terms:
+            return NOTHING
+        lists = await self._lists(query, scope, mode, counted)
+        judged = await self._load(lists, scope, max(limit, WEIGHED))
+        hits = await self._load(lists, scope, limit, by_rank=True) if by_rank else judged[:limit]
+        return SearchResult(
+            hits=hits,
+            mode=mode if lists.nearest.ranked else SearchMode.KEYWORD_ONLY,
+            coverage=lists.coverage,
+            relevance=lists.relevance(judged),
+            vector_unavailable=lists.no_vectors,
+        )
 
     async def find_any(
         self,
@@ -131,108 +181,119 @@ class Search:
         mode: SearchMode = SearchMode.HYBRID,
     ) -> SearchResult:
         """Search for several wordings of one question, without a log row."""
-        return (await self.find_any_each((wordings,), scope, limit, mode=mode))[0]
+        return await self._find_any(wordings, scope, limit, mode=mode)
 
-    async def find_any_each(
+    async def _find_any(
         self,
-        questions: Sequence[Sequence[Wording]],
+        wordings: Sequence[Wording],
         scope: Scope,
         limit: int,
         *,
         mode: SearchMode = SearchMode.HYBRID,
-    ) -> Sequence[SearchResult]:
-        """`find_any` of several questions, in the same passes."""
-        talks = [Talk(wordings, limit) for wordings in questions]
-        while due := [(talk, at) for talk in talks for at in talk.due()]:
-            wanted = [(talk.wordings[at].text, talk.most) for talk, at in due]
-            results = await self._find_each(wanted, scope, mode)
-            for (talk, at), result in zip(due, results, strict=True):
-                talk.results[at] = result
-        return [talk.fused() for talk in talks]
+        counted: Counted | None = None,
+    ) -> SearchResult:
+        most = limit if len(wordings) == 1 else 2 * limit
+        found: list[tuple[Wording, SearchResult]] = []
+        for each in wordings:
+            if each.weight > 0 or not is_decided(found):
+                found.append(
+                    (each, await self._find(each.text, scope, most, mode, counted=counted))
+                )
+        return fused(found, limit)
 
-    async def _find_each(
-        self,
-        wanted: Sequence[tuple[str, int]],
-        scope: Scope,
-        mode: SearchMode,
-        *,
-        by_rank: bool = False,
-    ) -> Sequence[SearchResult]:
-        """`wanted` are questions, and how many passages of each."""
-        results = [NOTHING] * len(wanted)
-        places = [at for at, (text, _) in enumerate(wanted) if query_terms(text).terms]
-        if scope.is_empty or not places:
-            return results
-        lists = await self._lists([wanted[at][0] for at in places], scope, mode)
-        limits = [wanted[at][1] for at in places]
-        judged = await self._load(lists, scope, [max(each, WEIGHED) for each in limits])
-        hits = judged
-        if by_rank:
-            hits = await self._load(lists, scope, limits, by_rank=True)
-        for at, limit, of, weighed, shown in zip(places, limits, lists, judged, hits, strict=True):
-            results[at] = SearchResult(
-                hits=shown[:limit],
-                mode=mode if of.nearest.ranked else SearchMode.KEYWORD_ONLY,
-                coverage=of.coverage,
-                relevance=of.relevance(weighed),
-                vector_unavailable=of.no_vectors,
-            )
-        return results
-
-    async def _lists(self, texts: Sequence[str], scope: Scope, mode: SearchMode) -> Sequence[Lists]:
-        """Words are looked up while the questions are embedded and their vectors compared."""
-        terms = [query_terms(text) for text in texts]
-        key = self._meaning.model_key
-        looking, near = await asyncio.gather(
-            self._look_up(terms, scope, mode),
-            self._meaning.near(texts, scope, mode),
-            return_exceptions=True,  # both are waited for: nothing runs on behind a failure
+    async def _lists(
+        self, question: str, scope: Scope, mode: SearchMode, counted: Counted | None = None
+    ) -> Lists:
+        """Words are looked up while the question is embedded and its vector compared."""
+        terms = query_terms(question)
+        key = self._questions.model_key
+        is_known = counted is not None and counted.model_key == key
+        (lexical, share), (vector, nearest) = await together(
+            self._look_up(terms, scope, mode, counted if is_known else None),
+            self._find_near(question, scope, mode),
         )
-        if isinstance(looking, BaseException):
-            raise looking
-        if isinstance(near, BaseException):
-            raise near
-        if self._meaning.model_key != key:  # another model took over meanwhile
-            return await self._lists(texts, scope, mode)
-        words, coverage = looking
-        lists = [
-            Lists(text, of.terms, lexical, coverage)
-            for text, of, lexical in zip(texts, terms, words, strict=True)
-        ]
-        return await self._meaning.joined(lists, near, scope)
+        if self._questions.model_key != key:  # another model took over meanwhile
+            return await self._lists(question, scope, mode)
+        lists = Lists(question, terms.terms, lexical, share)
+        if not isinstance(vector, NoVectors) and vector is not None:
+            return await self._with_vectors(lists, vector, nearest, scope)
+        return replace(lists, no_vectors=vector, calibration=self._calibrations(KEYWORD))
 
     async def _look_up(
-        self, terms: Sequence[QueryTerms], scope: Scope, mode: SearchMode
-    ) -> tuple[Sequence[LexicalHits], float]:
+        self, terms: QueryTerms, scope: Scope, mode: SearchMode, counted: Counted | None
+    ) -> tuple[LexicalHits, float]:
         """What the words find, and the share of the scope that has vectors."""
-        total, having = await self._index.searchable(scope, self._meaning.model_key)
-        words: Sequence[LexicalHits] = [NO_WORDS] * len(terms)
-        if mode is not SearchMode.VECTOR_ONLY:
-            words = await side_by_side([self._lexical(each, scope) for each in terms])
-        return words, having / total if total else 0.0
-
-    async def _lexical(self, terms: QueryTerms, scope: Scope) -> LexicalHits:
+        share = (counted or await self._count(scope)).share
+        if mode is SearchMode.VECTOR_ONLY:
+            return NO_WORDS, share
         lexical = await self._index.lexical(scope, terms.terms, LEXICAL_LIMIT, terms.phrases)
         if terms.phrases and not lexical.hits:  # quotation marks for emphasis, not for the words
             lexical = await self._index.lexical(scope, terms.terms, LEXICAL_LIMIT)
-        return lexical
+        return lexical, share
+
+    async def _count(self, scope: Scope) -> Counted:
+        key = self._questions.model_key
+        total, having = await self._index.searchable(scope, key)
+        return Counted(key, having / total if total else 0.0)
+
+    async def _embed(
+        self, question: str, scope: Scope, mode: SearchMode
+    ) -> Vector | NoVectors | None:
+        if mode is SearchMode.KEYWORD_ONLY:
+            return None
+        if not await self._embedded(scope):  # then the question does not leave either
+            return self._questions.note(NoVectors.ALL_EXCLUDED)
+        return await self._questions.embed(question)
+
+    async def _embedded(self, scope: Scope) -> frozenset[str]:
+        """Where meaning is searched: a cloud's vectors of a collection that is restricted or
+        local by now are not used (FEATURES A14).
+        """
+        if not self._questions.model_key.startswith(CLOUD_KEY):
+            return scope.collections
+        return scope.collections & await self.may_leave(scope)
+
+    async def _find_near(
+        self, question: str, scope: Scope, mode: SearchMode
+    ) -> tuple[Vector | NoVectors | None, Nearest]:
+        vector = await self._embed(question, scope, mode)
+        if isinstance(vector, NoVectors) or vector is None:
+            return vector, Nearest()
+        nearest = await self._memory_of(self._questions.model_key).nearest(
+            await self._embedded(scope), (vector, script(question)), VECTOR_LIMIT, self._only or ()
+        )
+        if self._only is not None:
+            nearest = nearest_of(nearest, self._only, VECTOR_LIMIT)
+        return vector, nearest
+
+    async def _with_vectors(
+        self, lists: Lists, vector: Vector, nearest: Nearest, scope: Scope
+    ) -> Lists:
+        key = self._questions.model_key
+        calibration = self._calibrations(key)
+        if not nearest.ranked:
+            reason = self._questions.note(NoVectors.NO_VECTORS_YET)
+            return replace(lists, no_vectors=reason, calibration=self._calibrations(KEYWORD))
+        words = [passage_id for passage_id, _ in lists.lexical.hits]
+        more = self._memory_of(key).cosines(
+            await self._embedded(scope), (vector, script(lists.question)), words
+        )
+        nearest = replace(nearest, cosines={**nearest.cosines, **more})
+        return replace(
+            lists, nearest=nearest, calibration=calibration or self._calibrations(KEYWORD)
+        )
+
+    def _memory_of(self, key: str) -> VectorIndex:
+        if self._memory is None or self._memory.model_key != key:
+            self._memory = VectorIndex(self._vectors, key, self._calibrations(key))
+        return self._memory
 
     async def _load(
-        self,
-        lists: Sequence[Lists],
-        scope: Scope,
-        limits: Sequence[int],
-        *,
-        by_rank: bool = False,
-    ) -> list[tuple[Hit, ...]]:
-        """Of each the best `limit` that still exist in the scope, at most three a source."""
-        tops = [
-            Top(of.ranked(by_rank=by_rank), None if by_rank else of.second_look(), limit)
-            for of, limit in zip(lists, limits, strict=True)
-        ]
-        while wanted := {each for top in tops for each in top.wanted()}:
-            passages = await self._index.load(scope, sorted(wanted))
-            found = {passage.id: passage for passage in passages}
-            for top in tops:
-                top.take(found)
-        return [top.hits() for top in tops]
+        self, lists: Lists, scope: Scope, limit: int, *, by_rank: bool = False
+    ) -> tuple[Hit, ...]:
+        """The best `limit` that still exist in the scope, at most three a source."""
+        look = None if by_rank else lists.second_look()
+        top = Top(lists.ranked(by_rank=by_rank), look, limit)
+        while wanted := top.wanted():
+            top.take({each.id: each for each in await self._index.load(scope, wanted)})
+        return top.hits()

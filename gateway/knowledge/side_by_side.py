@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 A = TypeVar("A")
+B = TypeVar("B")
 
 
 async def side_by_side(calls: Iterable[Awaitable[A]]) -> list[A]:
@@ -15,3 +16,13 @@ async def side_by_side(calls: Iterable[Awaitable[A]]) -> list[A]:
             raise each
         ended.append(each)
     return ended
+
+
+async def together(one: Awaitable[A], other: Awaitable[B]) -> tuple[A, B]:
+    """The same of two that differ."""
+    first, second = await asyncio.gather(one, other, return_exceptions=True)
+    if isinstance(first, BaseException):
+        raise first
+    if isinstance(second, BaseException):
+        raise second
+    return first, second

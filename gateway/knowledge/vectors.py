@@ -75,42 +75,16 @@ class VectorIndex:
 
         `question` is its unit vector, shape (d,), and its script.
         """
-        return (await self.nearest_each(collections, (question,), limit, also))[0]
-
-    async def nearest_each(
-        self,
-        collections: Collection[str],
-        questions: Sequence[tuple[Vector, str]],
-        limit: int,
-        also: Collection[int] = (),
-    ) -> Sequence[Nearest]:
-        """`nearest` of several questions, in one pass."""
         await self.refresh()
-        names = sorted(collections)
-        asked = [self._asked(names, question, limit, also) for question in questions]
-        rows = {each.homes: self._rows(each.homes) for each in asked}
-        if sum(rows[each.homes] for each in asked) < AT_ONCE_BELOW:
-            for each in asked:
-                views = [self._blocks[home].view for home in each.homes]
-                each.found = scan_together(views, [self._wanted(each)])[0]
-        else:
-            await self._in_turn(asked)
-        return [each.found for each in asked if each.found is not None]
-
-    def _asked(
-        self,
-        names: Sequence[str],
-        question: tuple[Vector, str],
-        limit: int,
-        also: Collection[int],
-    ) -> _Waiting:
         vector, script = question
-        homes = (_Home(name, len(vector)) for name in names)
+        query = _centred(vector, self._question_means.get(script))
+        homes = (_Home(name, len(vector)) for name in sorted(collections))
         known = tuple(home for home in homes if home in self._blocks)
-        return _Waiting(known, _centred(vector, self._question_means.get(script)), limit, also)
-
-    def _rows(self, homes: Sequence[_Home]) -> int:
-        return sum(self._blocks[home].view.filled for home in homes)
+        waiting = _Waiting(known, query, limit, also)
+        views = [self._blocks[home].view for home in known]
+        if sum(len(view.rows) for view in views) < AT_ONCE_BELOW:
+            return scan_together(views, [self._wanted(waiting)])[0]
+        return await self._in_turn(waiting)
 
     def cosines(
         self, collections: Collection[str], question: tuple[Vector, str], passages: Iterable[int]
@@ -126,16 +100,15 @@ class VectorIndex:
         query = _centred(vector, self._question_means.get(script))
         return cosines(views, query, list(by_home.values()))
 
-    async def _in_turn(self, mine: Sequence[_Waiting]) -> None:
-        self._waiting += mine
+    async def _in_turn(self, mine: _Waiting) -> Nearest:
+        self._waiting.append(mine)
         try:
             async with self._scanning:
-                for each in mine:
-                    while each.found is None:  # or another took it along
-                        await self._scan_waiting(each)
+                while mine.found is None:  # or another took it along
+                    await self._scan_waiting(mine)
         finally:
-            for each in mine:
-                self._waiting.remove(each)
+            self._waiting.remove(mine)
+        return mine.found
 
     async def _scan_waiting(self, mine: _Waiting) -> None:
         """One pass for a question and those that wait with the same scope."""

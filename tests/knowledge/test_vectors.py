@@ -335,7 +335,3 @@ async def test_questions_that_arrive_together_get_each_their_own() -> None:
     await asyncio.sleep(0)
     first.cancel()  # whoever gives up holds up nobody
     assert await asyncio.gather(*(near(at, *names) for at, names in asked)) == alone
-    for names in (("even",), ("even", "odd")):
-        questions = [(matrix[at], "en") for at in range(20)]  # more than one pass takes
-        together = await index.nearest_each(names, questions, 5, [3])
-        assert together == [await index.nearest(names, each, 5, [3]) for each in questions]

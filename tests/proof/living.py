@@ -100,12 +100,11 @@ class NotingSearch(Search):
 
     noting: Noting
 
-    async def _lists(self, *args: Any, **kw: Any) -> Sequence[Lists]:
-        found = await super()._lists(*args, **kw)
-        for lists in found:
-            ids = [*(each[0] for each in lists.nearest.ranked), *lists.nearest.cosines]
-            self.noting.seen.scored |= numbers(ids)
-        return found
+    async def _lists(self, *args: Any, **kw: Any) -> Lists:
+        lists = await super()._lists(*args, **kw)
+        ids = [*(each[0] for each in lists.nearest.ranked), *lists.nearest.cosines]
+        self.noting.seen.scored |= numbers(ids)
+        return lists
 
 
 def numbers(passage_ids: Sequence[int]) -> set[int]:
