@@ -2,9 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
@@ -23,6 +25,7 @@ from gateway.interfaces import PageImages, Sources
 from gateway.knowledge.chosen_model import ChosenModel
 
 log = structlog.get_logger()
+T = TypeVar("T")
 OnProgress = Callable[[int, int], None]
 # refusals of a file that may be pages of pictures all the same; drawing them tells
 MAYBE_PICTURES = frozenset({"no_text_layer", "unsupported_format", "empty_text", "ocr_unavailable"})
@@ -81,7 +84,7 @@ class Describing:
         if not await self._may_read(source):
             raise refusal
         try:
-            pages = await self.images.count(source.sha256)
+            pages = await _patiently(partial(self.images.count, source.sha256))
         except (ExtractionError, NotFoundError) as error:
             raise refusal from error
         wanted = tuple(range(1, pages + 1))
@@ -131,7 +134,7 @@ class Describing:
         left = reading.until - time.monotonic()
         seconds = max(min(self.limits.vision_page_timeout_secs, left), 0.0)
         try:
-            png = await self._drawn(reading.source.sha256, page)
+            png = await _patiently(partial(self.images.png, reading.source.sha256, page))
             answer = await self.model.ask(page_messages(png), seconds)
         except (LanguageModelError, ExtractionError, NotFoundError) as error:
             log.warning("page_not_described", source=reading.source.id, page=page, code=error.code)
@@ -141,15 +144,17 @@ class Describing:
         reading.in_a_row = 0
         reading.said.found[page] = paragraphs_of(answer)
 
-    async def _drawn(self, sha256: str, page: int) -> bytes:
-        for _ in range(BUSY_TRIES):
-            try:
-                return await self.images.png(sha256, page)
-            except GatewayError as error:
-                if error.code != "pages_busy":
-                    raise
-            await asyncio.sleep(BUSY_S)
-        raise ExtractionError("too many pages are being drawn", code="extract_timeout")
+
+async def _patiently(draw: Callable[[], Awaitable[T]]) -> T:
+    """Ask again for what found no place in the queue of those that want pages."""
+    for _ in range(BUSY_TRIES):
+        try:
+            return await draw()
+        except GatewayError as error:
+            if error.code != "pages_busy":
+                raise
+        await asyncio.sleep(BUSY_S)
+    raise ExtractionError("too many pages are being drawn", code="extract_timeout")
 
 
 def _kind(path: Path) -> str:

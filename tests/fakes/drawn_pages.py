@@ -15,6 +15,7 @@ class DrawnPages:
         self.drawn: list[int] = []
 
     async def count(self, sha256: str) -> int:
+        self._wait_in_line()
         if not self.pages:
             raise ExtractionError(sha256, code="unsupported_format")
         return self.pages
@@ -22,13 +23,15 @@ class DrawnPages:
     async def png(self, sha256: str, page: int, *, dpi: int = DPI) -> bytes:
         if page > await self.count(sha256):
             raise NotFoundError
-        if self.busy:
-            self.busy -= 1
-            raise GatewayError("busy", code="pages_busy")
         if page in self.broken:
             raise ExtractionError("broken", code="extract_crashed")
         self.drawn.append(page)
         return b"\x89PNG\r\n\x1a\n" + f"page {page}".encode()
+
+    def _wait_in_line(self) -> None:
+        if self.busy:
+            self.busy -= 1
+            raise GatewayError("busy", code="pages_busy")
 
     async def forget(self, sha256: str) -> None:
         return None

@@ -252,6 +252,9 @@ async def test_a_page_waits_its_turn_to_be_drawn(
     shelf: Shelf, extractor: FakeExtractor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gateway.knowledge.describing.BUSY_S", 0.0)
+    extractor.codes["掃描.pdf"] = "no_text_layer"
     shelf.images.busy = 2
     async with seeing(shelf, Say(CHART)):
         assert await codes(shelf) == [("described_pages", (2,))]
+        shelf.images.busy = 2
+        assert await codes(shelf, "掃描.pdf") == [("described_pages", (1, 2, 3))]
