@@ -135,7 +135,7 @@ async def scan(store: Store, scope: Scope, term: str) -> set[int]:
     return await store._knowledge.read(unit)  # nothing of the store goes around a scope
 
 
-async def spent_ms(call: Awaitable[None]) -> float:
+async def spent_ms(call: Awaitable[object]) -> float:
     began = time.perf_counter()
     await call
     return (time.perf_counter() - began) * 1e3

@@ -109,8 +109,8 @@ class SqlitePassages:
     async def of_filter(self, scope: Scope, within: Filter) -> Sequence[int]:
         if scope.is_empty:
             return ()
-        listed, statement = json_list(scope.collections), filtering.passages_of(within)
-        rows = await self._database.read(lambda c: statement.all(c, scope=listed))
+        listed, (statement, bound) = json_list(scope.collections), filtering.passages_of(within)
+        rows = await self._database.read(lambda c: statement.all(c, scope=listed, **bound))
         return sorted(row[0] for row in rows)
 
     async def load(self, scope: Scope, passage_ids: Sequence[int]) -> Sequence[Passage]:

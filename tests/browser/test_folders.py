@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, FilePayload, expect
 
 from tests.browser.test_page import page_of, sign_in
 from tests.surfaces.serving import serving
@@ -37,13 +37,9 @@ async def test_a_folder_is_made_filled_noted_filtered_and_moved(
         await panel.get_by_label("欄位名稱").fill("類別")
         await panel.get_by_label("值", exact=True).fill("機車")
         await panel.locator('input[type="file"]').set_input_files(
-            [
-                {
-                    "name": "a.txt",
-                    "mimeType": "text/plain",
-                    "buffer": "機車停車位在地下二樓。".encode(),
-                }
-            ]
+            FilePayload(
+                name="a.txt", mimeType="text/plain", buffer="機車停車位在地下二樓。".encode()
+            )
         )
         first = panel.locator(".files > li", has_text="a.txt")
         await expect(first).to_contain_text("類別: 機車")

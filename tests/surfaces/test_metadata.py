@@ -93,12 +93,11 @@ async def test_agents_filter_too(template: Path, home: Path) -> None:
 
 async def test_retrieve_filters_by_metadata(template: Path, home: Path) -> None:
     async with client(template, home) as here:
-        leave = {
-            "rerankerThreshold": THRESHOLD_ALL,
-            "filterAddOn": "topic eq 'leave' and year ne 1",
-        }
         body = asked("到職滿一年的特休有幾天？")
-        body["knowledgeSourceParams"] = [source(**leave)]
+        wanted = "topic eq 'leave' and year ne 1"
+        body["knowledgeSourceParams"] = [
+            source(rerankerThreshold=THRESHOLD_ALL, filterAddOn=wanted)
+        ]
         assert titles(await here.retrieve(body)) == set()
         listed = await operate(
             here.world.app, "knowledge.sources.list", {"collection": "handbook"}, "admin"
