@@ -5,7 +5,7 @@ age.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -44,22 +44,24 @@ class LeftBehind:
         purged_at = -PURGE_EVERY_S
         while True:
             self._wake.clear()
-            await self._tried("sweep", self.sweep)
+            await self._tried("sweep", self._sweep)
             if self._clock.monotonic() - purged_at >= PURGE_EVERY_S:
                 purged_at = self._clock.monotonic()
-                await self._tried("purge", self.purge)
+                await self._tried("purge", self._purge)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY_S):
                     await self._wake.wait()
             await asyncio.sleep(GATHERED_S)
 
-    async def sweep(self) -> None:
-        """What nobody may read any more from there."""
-        await self._pictures.sweep(self._clock.now() - self._kept)
+    async def sweep(self, before: datetime) -> None:
+        """What nobody may read any more from there, and pages that are older."""
+        await self._pictures.sweep(before)
         await self._calls.sweep()
 
-    async def purge(self) -> None:
-        """What is as old as the oldest rows of the access log."""
+    async def _sweep(self) -> None:
+        await self.sweep(self._clock.now() - self._kept)
+
+    async def _purge(self) -> None:
         await self._calls.purge(self._clock.now() - self._kept)
 
     async def _tried(self, name: str, chore: Chore) -> None:

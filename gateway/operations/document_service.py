@@ -23,7 +23,7 @@ MOST_PICTURES = 6
 DRAWING_S = 20.0  # when no further page is begun
 MOST_LISTED = 1_000  # documents in one answer
 
-Step = Callable[[int, int], Awaitable[None]]  # (done, all)
+Step = Callable[[int, int], Awaitable[None]]  # (pages drawn, all); 0: the search is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,7 @@ class DocumentService:
         passages = [each.passage for each in passing(result)]
         sections = await self._sections(scope, passages)
         wanted = pictured(sections, MOST_PICTURES)
+        await step(0, len(wanted))
         drawn = await self._drawn(sections, wanted, step)
         # drawing took its time: what is shown and kept is what may be read now
         collection, scope = await self._namespaces.named(caller, slug)

@@ -156,7 +156,8 @@ class DocumentTools:
         asked = checked(given, Search)
 
         async def step(done: int, of: int) -> None:
-            said = text("docservice.step_pages", caller.language, done=done, all=of)
+            key = "docservice.step_pages" if done else "docservice.step_searched"
+            said = text(key, caller.language, done=done, all=of)
             await progress(1 + done, 1 + of, said)
 
         found = await self.service.search(caller, asked.namespace, asked.query, step)

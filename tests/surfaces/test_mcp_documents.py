@@ -10,6 +10,7 @@ import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 
 from gateway.accounts.agent_files import AgentFolder
 from gateway.accounts.scopes import ScopeService
+from gateway.catalogue import error_text
 from gateway.commands.mcp_link import RunLink
 from gateway.core.access import Audience, AudienceKind
+from gateway.core.documents import SourceState
 from gateway.demo.company import AGENT, DEPARTMENT_HR
 from gateway.errors import NotFoundError
 from gateway.interfaces.pages import DPI
@@ -43,6 +46,7 @@ from tests.surfaces.test_mcp_stdio import program
 
 CARDS = {card.name: card for card in cards.SIX}
 CARE = [f"お手入れの手順その{n}：乾いた柔らかい布で表面を軽く拭き取ります。" for n in range(12)]
+FAILED = {SourceState.FAILED: "encrypted"}
 JAPANESE = [
     ("はじめに", ["この冊子は製品の使い方を説明します。", *CARE]),
     ("設置", ["平らな場所に置いてください。", *CARE]),
@@ -205,7 +209,9 @@ async def test_an_accounts_token_reads_over_http(filled: Path, home: Path, mode:
         assert [each.type for each in answer.content[1:]] == ["image"] * (len(answer.content) - 1)
         first = base64.b64decode(getattr(answer.content[1], "data", ""))
         assert first.startswith(b"\x89PNG")
-        assert told[-1][0] == told[-1][1]
+        done = [progress for progress, _ in told]
+        assert done == sorted(done)
+        assert [done[0], done[-1]] == [1, told[-1][1]]
         missing = await found.call_tool("ReadImage", {"file_path": "input/x.png"})
         assert missing.structured_content["error"]["code"] == "not_found"
         assert not pictures(home)
@@ -609,3 +615,32 @@ async def test_a_document_that_goes_while_pages_are_drawn_is_left_out(
         assert all(each.source_id != gone["source_id"] for each in found.sections)
         assert found.pictures == ()
         assert pictures(home) == []
+
+
+async def test_pages_go_when_they_are_as_old_as_the_access_log(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
+        await ask(link, "SearchKnowledge", namespace="handbook", query="返品ポリシー")
+        left_behind, days = world.app.mcp.left_behind, timedelta(days=180)
+        await left_behind.sweep(world.app.clock.now() - days)
+        assert len(pictures(home)) == 1
+        await left_behind.sweep(world.app.clock.now() + timedelta(seconds=1))
+        assert pictures(home) == []
+
+
+async def test_how_far_a_reading_is(filled: Path, home: Path) -> None:
+    async with serving(filled, home) as world, run_of(world, home) as link:
+        manual = await id_of(world, "manual.pdf")
+        store, progress = world.app.store, world.app.shelves.ingestion.progress
+
+        async def told(state: SourceState) -> str:
+            await store.sources.set_state(manual, state, error_code=FAILED.get(state))
+            answer = await call(link, "IngestStatus", namespace="handbook", job_id=manual)
+            return words(answer)
+
+        job = f"ジョブ {manual}: 処理中:"
+        assert await told(SourceState.QUEUED) == f"{job} ツリー構築: 未完了"
+        progress.note(manual, 12, 45)
+        assert await told(SourceState.EXTRACTING) == f"{job} VLM 12/45ページ, ツリー構築: 未完了"
+        assert await told(SourceState.EMBEDDING) == f"{job} ツリー構築: 完了"
+        assert await told(SourceState.READY) == "完了 (manual.pdf)"
+        assert await told(SourceState.FAILED) == f"失敗: {error_text('encrypted', 'en')}"
