@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 Message = MutableMapping[str, Any]
@@ -13,6 +14,9 @@ Receive = Callable[[], Awaitable[Message]]
 Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 LOOK_S = 1.0  # how soon it is noticed that whoever asked is gone
+REFUSED = 400  # statuses from here on
+INVALID_REQUEST = -32600  # JSON-RPC's
+JSON = "application/json"
 GONE: Mapping[str, Any] = {"type": "http.disconnect"}
 
 
@@ -57,6 +61,7 @@ class _Exchange:
         self._request = request
         self._body: bytes | None = body
         self._ended = ended
+        self._refusal: bytes | None = None  # as far as it came; None: it is none, or JSON
         self.response = web.StreamResponse(status=500)
 
     async def receive(self) -> Message:
@@ -79,8 +84,24 @@ class _Exchange:
             self.response = web.StreamResponse(status=message["status"])
             for name, value in message.get("headers", ()):
                 self.response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
-            await self.response.prepare(self._request)
+            if message["status"] >= REFUSED and self.response.content_type != JSON:
+                self._refusal = b""
+            else:
+                await self.response.prepare(self._request)
+        elif message["type"] == "http.response.body" and self._refusal is not None:
+            self._refusal += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._refuse(self._refusal.decode("utf-8", "replace"))
         elif message["type"] == "http.response.body":
             await self.response.write(message.get("body", b""))
             if not message.get("more_body", False):
                 await self.response.write_eof()
+
+    async def _refuse(self, words: str) -> None:
+        """Some refusals of the SDK are bare words, or nothing: clients read JSON."""
+        error = {"code": INVALID_REQUEST, "message": words or self.response.reason}
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
+        self.response.content_type = JSON
+        self.response.content_length = len(body)
+        await self.response.prepare(self._request)
+        await self.response.write_eof(body)

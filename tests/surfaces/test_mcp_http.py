@@ -154,6 +154,23 @@ async def test_nobody_comes_in_without_a_token_that_holds(template: Path, home: 
         assert not world.app.mcp.http.ended.is_set()
 
 
+async def test_every_refusal_is_json(template: Path, home: Path) -> None:
+    async with gateway(template, home) as world, aiohttp.ClientSession() as session:
+        wire = Wire(world.url, await world.token("member"), HANDSHAKES[-1], session)
+        modern = wire.headers | {"MCP-Protocol-Version": MODERN}
+        for method, headers, status in (
+            ("GET", modern, 405),
+            ("DELETE", modern, 405),
+            ("GET", wire.headers, 400),
+            ("POST", wire.headers | {"Content-Type": "text/plain"}, 400),
+        ):
+            async with session.request(method, wire.url, data=b"", headers=headers) as response:
+                assert response.status == status, (method, headers)
+                assert response.content_type == "application/json"
+                told = await response.json()
+                assert told["error"]["message"]
+
+
 async def test_a_token_that_ends_ends_its_session_at_once(template: Path, home: Path) -> None:
     async with gateway(template, home) as world, aiohttp.ClientSession() as session:
         token = await world.token("member")
