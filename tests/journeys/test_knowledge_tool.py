@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import structlog
 
-from gateway.core.chat import Draft, Speaker, ToolCall
+from gateway.core.chat import ChatMessage, Draft, Speaker, Tool, ToolCall
 from gateway.core.filters import equal_to
 from gateway.core.knowledge_tool import (
     BAD_ARGUMENTS,
@@ -19,12 +21,17 @@ from gateway.core.knowledge_tool import (
 )
 from gateway.core.prompt import parse_passages
 from gateway.errors import LanguageModelError, StoreError
+from gateway.interfaces import OnDelta
+from gateway.llm.extractive import ExtractiveModel
+from gateway.llm.registry import ModelRegistry
 from gateway.tool_loop import MAX_ROUNDS, UNKNOWN_TOOL
 from tests.fakes.library import FakeRetriever
 from tests.fakes.models import ScriptedModel, Step
 from tests.journeys.test_turn import NO_PASSAGE, Scene, told
 from tests.journeys.test_turn import scene as plain
 from tests.journeys.test_turn import search as search_call
+from tests.llm.asking import APIS
+from tests.simulators.scripted import Say, UseTool
 
 LATE = "加班須於前一日申請，平日加班加給三分之一。"
 SAID = Draft("特休申請須一週前提出。[1]")
@@ -262,3 +269,43 @@ async def test_a_model_that_fails_meanwhile_fails_as_itself() -> None:
     with pytest.raises(LanguageModelError):
         await it.ask()
     assert held.cancelled == 1
+
+
+class TakenOver(ScriptedModel):
+    """After its script the built-in model goes on, as where a provider fails."""
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], on_delta: OnDelta
+    ) -> Draft:
+        if len(self.prompts) < len(self.script):
+            return await super().complete(messages, tools, on_delta)
+        self.prompts.append(tuple(messages))
+        return await ExtractiveModel().complete(messages, tools, on_delta)
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+async def test_the_built_in_model_takes_over_what_another_looked_up(is_background: bool) -> None:
+    it = scene(KnowledgeBaseTool(is_background=is_background))
+    it.model = TakenOver([look_up("到職滿一年的特休")])
+    assert "滿一年者七日" in (await it.ask()).text
+
+
+@pytest.mark.parametrize("kind", APIS)
+async def test_servers_take_what_is_delivered_from_the_background(kind: str) -> None:
+    """Their simulators refuse results without calls, and calls without results."""
+    asked = UseTool({"query": "特休"}, "knowledge_base", text="我查一下。")
+    script = (asked, Say("請稍候。"), Say("滿一年七日【1】。"))
+    api = APIS[kind]
+    async with api.simulate(*script) as simulator:
+        tool = KnowledgeBaseTool(is_background=True)
+        it = scene(tool)
+        it.office.employ(model="house/small-1", knowledge_base=tool)
+        settings = replace(api.settings(simulator), first_token_timeout_s=10.0)
+        registry = ModelRegistry({"house": settings})
+        it.model = registry
+        try:
+            reply = await it.ask()
+        finally:
+            await registry.close()
+    assert reply.text == "滿一年七日[1]。"
+    assert simulator.statuses == [200, 200, 200]

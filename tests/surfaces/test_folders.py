@@ -1,6 +1,7 @@
 """Folders and their documents over HTTP: made, attached, searched, and kept from the wrong."""
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -539,6 +540,14 @@ async def test_what_does_not_fit_is_refused(template: Path, home: Path) -> None:
         hr = await here.of("hr")
         for method, path, body, wanted in ODD:
             assert (await hr.send(method, path, body))[0] == wanted, (method, path, body)
+        large = json.dumps({"folder_id": "x", "content": "x" * (8 * 2**20)}).encode()
+        kind = {"Content-Type": "application/json"}
+        for path in (DOCUMENTS, f"{DOCUMENTS}/bulk"):
+            got = await hr.refused("POST", path, data=io.BytesIO(large), headers=kind)
+            assert got == (413, "payload_too_large")
+        kind = {"Content-Type": "text/plain"}
+        for path in (FOLDERS, DOCUMENTS, f"{DOCUMENTS}/bulk"):
+            assert (await hr.send("POST", path, data="{}", headers=kind))[0] == 415
 
 
 async def test_a_query_that_does_not_fit_is_refused(template: Path, home: Path) -> None:
