@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.search import late, middle, spent_ms
 from gateway.core.access import AccountRole
-from gateway.core.filters import EqualTo, Filter, Not
+from gateway.core.filters import EqualTo, Filter, Not, Value
 from gateway.core.scope import Scope
 from gateway.store import Store, open_store
 from tests.contract.world import World
@@ -38,7 +38,7 @@ async def fill(store: Store) -> None:
     for _ in range(COLLECTIONS):
         collection = await world.collection(reader)
         for page in range(EACH):
-            noted = {
+            noted: dict[str, Value] = {
                 "category": draw.choice("abcdefghij"),
                 "page": page,
                 "number": draw.randrange(2_000),

@@ -109,5 +109,5 @@ function editor(source, onChanged) {
     }
   };
   if (!Object.keys(source.metadata).length) rows.add("", "");
-  return el("form", { class: "stack", onsubmit: save }, rows.root, el("div", { class: "row" }, el("button", {}, t("save")), said));
+  return el("form", { class: "stack", onsubmit: save }, rows.root, el("div", { class: "row" }, el("button", { class: "primary" }, t("save")), said));
 }

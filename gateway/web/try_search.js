@@ -23,7 +23,7 @@ export function trySearch() {
       replace(said, el("span", { class: "error", role: "alert" }, error.message));
     }
   };
-  const form = el("form", { class: "stack", onsubmit: search }, el("div", { class: "row" }, query, el("button", {}, t("try_search_go"))), filters.root);
+  const form = el("form", { class: "stack", onsubmit: search }, el("div", { class: "row" }, query, el("button", { class: "primary" }, t("try_search_go"))), filters.root);
   return el("details", { class: "try" }, el("summary", {}, t("try_search")), form, said, found);
 }
 
