@@ -41,6 +41,7 @@ def build_documents(parts: TurnParts, home: Path, proposals: Proposals, desk: De
             desk=desk,
             library=shelves.library,
             proposals=proposals,
+            pictures=pictures,
             states=store.proposals,
             sources=store.sources,
             count=shelves.images.count,

@@ -97,6 +97,15 @@ class PagePictures:
         }
         return data, tuple(sorted(shown))
 
+    async def may_propose(self, agent_id: str, file_path: str, readable: Collection[str]) -> bool:
+        """Whether a file of the workspace is there, and shows no document that a reader of these
+        collections may not see: a page proposed elsewhere would be read by others.
+        """
+        parts = parts_of(file_path)
+        digest = None if parts is None else await asyncio.to_thread(self._hash, agent_id, parts)
+        kept = await self._records.of(agent_id, "" if parts is None else file_path, digest or "")
+        return parts is not None and digest is not None and may_show(parts, digest, kept, readable)
+
     async def sweep(self, before: datetime) -> None:
         """Take away what is older than `before`, of documents that are gone, and what the agent
         itself does not read any more.
@@ -147,6 +156,13 @@ class PagePictures:
         except (OSError, ValueError):
             return None, ""
         return data, _digest(data)
+
+    def _hash(self, agent_id: str, parts: Sequence[str]) -> str | None:
+        try:
+            with opened_beneath(self._agents, [agent_id, WORKSPACE, *parts]) as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except (OSError, ValueError):
+            return None
 
     def _unlink(self, agent_id: str, parts: Sequence[str]) -> None:
         kept_folders = 2 + len(PICTURES)

@@ -24,7 +24,7 @@ from gateway.interfaces.workspace import ProposalStates
 from gateway.knowledge.beneath import opened_beneath
 from gateway.knowledge.desk import Desk
 from gateway.knowledge.library import Library
-from gateway.knowledge.page_pictures import WORKSPACE
+from gateway.knowledge.page_pictures import WORKSPACE, PagePictures
 from gateway.knowledge.proposal_files import Open
 from gateway.knowledge.proposals import Offered, Proposals, ProposingTurn, file_offered
 from gateway.operations.namespaces import Namespaces
@@ -83,6 +83,7 @@ class IntakeSeams:
     desk: Desk
     library: Library
     proposals: Proposals
+    pictures: PagePictures
     states: ProposalStates
     sources: Sources
     count: Callable[[str], Awaitable[int]]  # pages of a stored original
@@ -158,6 +159,11 @@ class DocumentIntake:
         seams = self._seams
         turn_id = caller.turn_id or seams.ids.new()
         turn = ProposingTurn(turn_id, caller.audience, side, caller.surface)
+        if content is None:
+            _, scope = await seams.proposals.readable(turn, slug)
+            readable = scope.collections
+            if not await seams.pictures.may_propose(side.agent_id, file_path, readable):
+                raise _NO_FILE
         card = await seams.proposals.from_agent(
             turn, slug, self._offered(side.agent_id, file_path, content)
         )

@@ -276,6 +276,12 @@ async def test_missing_and_forbidden_are_alike_also_for_pictures_of_somebody_els
         assert images(await call(wrong, "ReadImage", file_path="own.png"))
         assert images(await call(reader, "ReadImage", file_path="copy.png"))
         assert images(await call(reader, "ReadImage", file_path=path))
+        for name in (path, "copy.png", "missing.png"):  # nor by way of another collection
+            proposed = await ask(wrong, "IngestDocument", namespace="products", file_path=name)
+            assert proposed["error"]["code"] == "invalid_request"
+        for who, name in ((wrong, "own.png"), (reader, path)):
+            proposed = await ask(who, "IngestDocument", namespace="products", file_path=name)
+            assert proposed["status"] == "awaiting_approval"
         for name, more in (
             ("ListDocuments", {}),
             ("SearchKnowledge", {"query": "返品"}),
