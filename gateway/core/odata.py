@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.core.filters import Both, Either, Filter, Not, OneOf, Value
+from gateway.core.filters import MOST_FIELDS, Both, Either, Filter, Not, OneOf, Value
 
 MOST_CHARS = 4_000
 MOST_DEPTH = 32  # of parentheses and `not`
@@ -65,6 +65,7 @@ class _Reader:
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
         self._at = 0
+        self._comparisons = 0
 
     @property
     def _next(self) -> _Token:
@@ -109,6 +110,9 @@ class _Reader:
             found = self.either(depth + 1)
             self._expect(")")
             return found
+        self._comparisons += 1
+        if self._comparisons > MOST_FIELDS:  # each is a question of its own to the store
+            raise ODataError(self._next.position, f"more than {MOST_FIELDS} comparisons")
         if self._takes("word", "search.in"):
             return self._search_in()
         return self._comparison()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.core.filters import Value, equal_to
+from gateway.core.filters import MOST_FIELDS, Value, equal_to
 from gateway.core.odata import MOST_CHARS, MOST_DEPTH, ODataError, parse_filter
 from gateway.errors import InvalidRequestError
 
@@ -79,6 +79,7 @@ def test_an_expression_means_what_it_says(text: str, expected: bool) -> None:
         ("search.in('kind', 'x')", 11),
         ("(" * (MOST_DEPTH + 2) + "a eq b", MOST_DEPTH + 2),
         ("x" * (MOST_CHARS + 1), MOST_CHARS + 1),
+        ("a ne 1 and " * MOST_FIELDS + "a ne 1", len("a ne 1 and ") * MOST_FIELDS + 1),
         ("not " * 900 + "a eq b", 4 * (MOST_DEPTH + 1) + 1),
     ],
     ids=lambda value: str(value)[:24],
