@@ -19,6 +19,7 @@ from gateway.knowledge.beneath import opened_beneath, removed_beneath, written_b
 
 log = structlog.get_logger()
 WORKSPACE = "workspace"
+CHUNK_BYTES = 2**20
 MOST_IMAGE_BYTES = 8 * 2**20
 FOR_NOBODY = Audience(AudienceKind.SYSTEM)  # what is left of a scope is the agent's own side
 PDF = "application/pdf"
@@ -160,9 +161,12 @@ class PagePictures:
     def _hash(self, agent_id: str, parts: Sequence[str]) -> str | None:
         try:
             with opened_beneath(self._agents, [agent_id, WORKSPACE, *parts]) as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.sha256()
+                while chunk := file.read(CHUNK_BYTES):
+                    digest.update(chunk)
         except (OSError, ValueError):
             return None
+        return digest.hexdigest()
 
     def _unlink(self, agent_id: str, parts: Sequence[str]) -> None:
         kept_folders = 2 + len(PICTURES)
