@@ -22,7 +22,7 @@ import msgspec
 from gateway.app_evaluation import evaluation_library
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.fitting import Example, cut_keeping, fit, probability
-from gateway.evals.calibrating import KEYWORD, Examples, examples_of
+from gateway.evals.calibrating import KEYWORD, Examples, examples_of, examples_of_each
 from gateway.evals.questions import Question, read_questions
 from models.calibration import find_calibration, save_calibration
 
@@ -83,18 +83,20 @@ async def examples(
     """Of the whole set first, then of its small libraries, then of another set's questions."""
     questions = read_questions(folder / "questions.jsonl")
     library = evaluation_library(MODEL, models_dir)
-    found = [await examples_of(folder / "docs", questions, library, known)]
+    foreign = [
+        msgspec.structs.replace(question, answerable=False)
+        for question in read_questions(other / "questions.jsonl")[::FOREIGN_STEP]
+    ]
+    whole, asked_there = await examples_of_each(
+        folder / "docs", [questions, foreign], library, known
+    )
+    found = [whole]
     for size in SMALL:
         for group, asked in islice(small_libraries(folder, questions, size), PARTS):
             with tempfile.TemporaryDirectory() as part:
                 for path in group:
                     shutil.copy(path, part)
                 found.append(await examples_of(Path(part), asked, library, known))
-    foreign = [
-        msgspec.structs.replace(question, answerable=False)
-        for question in read_questions(other / "questions.jsonl")[::FOREIGN_STEP]
-    ]
-    asked_there = await examples_of(folder / "docs", foreign, library, known)
     across = {MODEL: {name: asked_there[MODEL][name] for name in ACROSS}}
     if folder.name.startswith(CROSS):
         found = [{MODEL: {"cross_language": each[MODEL]["cross_language"]}} for each in found]

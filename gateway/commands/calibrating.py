@@ -95,7 +95,7 @@ async def _ask_library(
 
 def _put(found: Examples, known: Sequence[Calibration], rule: Logistic, example: Example) -> None:
     for calibration in known:
-        name = rule_name(calibration, rule)
+        name = rule_name(calibration, rule, example.values)
         if name is not None:
             found[calibration.model_id][name].append(example)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.fitting import Example, cut_keeping, fit, probability
+from gateway.core.relevance import FEW_WORDS
 
 LEAST_ANSWERABLE = 20
 LEAST_UNANSWERABLE = 10
@@ -26,9 +27,16 @@ class Moved:
     has_new_weights: bool
 
 
-def rule_name(calibration: Calibration, rule: Logistic) -> str | None:
-    """Under which name a calibration has a rule; None: it is not one of it."""
-    return next((name for name in RULES if getattr(calibration, name) == rule), None)
+def rule_name(calibration: Calibration, rule: Logistic, values: Mapping[str, float]) -> str | None:
+    """The rule that learns from an example, by the one that spoke; None: it is none of these.
+
+    Where few words are shared two are asked, and `wordless` learns from it, whichever spoke.
+    """
+    name = next((name for name in RULES if getattr(calibration, name) == rule), None)
+    has_few = values.get("coverage", 1.0) < FEW_WORDS
+    if name == "same_language" and has_few and calibration.wordless is not None:
+        return "wordless"
+    return name
 
 
 def recalibrated(

@@ -22,7 +22,7 @@ COMMON_WEIGHT = 0.5  # of a term that is in every other question; rare ones have
 LEAST_WEIGHT = 6.0  # of a whole question: one made of common terms is never covered
 USUAL_COSINE = 0.25  # centred, of the places that a library of fewer passages leaves empty
 CHANCE_COSINE = 0.09  # what the nearest of ten times as many passages is nearer by chance
-WORDLESS = 0.08  # coverage below which the question's words say nothing of its passages
+FEW_WORDS = 0.15  # coverage below which meaning alone may say that a passage answers
 COMPARED_CHARS = 400  # of a question, for its longest verbatim run
 
 NOTHING_FOUND = Relevance(is_relevant=False, probability=0.0)
@@ -133,7 +133,12 @@ def _longest_run(question: str, text: str) -> int:
     return longest
 
 
-def decide(values: Mapping[str, float], rule: Logistic) -> Relevance:
-    """Apply a fitted rule; a feature it weighs and `values` lacks counts as 0."""
-    found = probability(rule, values)
+def decide(values: Mapping[str, float], *rules: Logistic) -> Relevance:
+    """Apply fitted rules; a feature that one weighs and `values` lacks counts as 0.
+
+    Of several, any may say yes, and the surest of those that agree speaks: so a question that
+    shares a word by chance is judged no worse than one that shares none. ValueError without rules.
+    """
+    judged = [(probability(rule, values), rule) for rule in rules]
+    found, rule = max(judged, key=lambda each: (each[0] >= each[1].cut, each[0]))
     return Relevance(found >= rule.cut, found, dict(values), rule)

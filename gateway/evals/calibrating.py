@@ -41,18 +41,34 @@ async def examples_of(
     `calibrations` are those the library searches by: of keyword search, and of a model if it has
     one. Raises ModelError; a document that cannot be read is left out.
     """
+    return (await examples_of_each(documents, [questions], open_library, calibrations))[0]
+
+
+async def examples_of_each(
+    documents: Path,
+    lists: Sequence[Sequence[Question]],
+    open_library: OpenLibrary,
+    calibrations: Sequence[Calibration],
+) -> list[Examples]:
+    """As `examples_of`, of several lists of questions in one library."""
     with tempfile.TemporaryDirectory(prefix="shutten-calibrate-") as home:
         async with open_library(Path(home)) as library:
             await _fill(library, documents)
             if any(each.model_id != KEYWORD for each in calibrations):
                 async for _done in library.embed():
                     pass
-            found = no_examples()
-            for calibration in calibrations:
-                for mode in MODES[KEYWORD if calibration.model_id == KEYWORD else "model"]:
-                    for question in questions:
-                        await _ask(library, question, mode, calibration, found)
-            return found
+            return [await _ask_all(library, questions, calibrations) for questions in lists]
+
+
+async def _ask_all(
+    library: Library, questions: Sequence[Question], calibrations: Sequence[Calibration]
+) -> Examples:
+    found = no_examples()
+    for calibration in calibrations:
+        for mode in MODES[KEYWORD if calibration.model_id == KEYWORD else "model"]:
+            for question in questions:
+                await _ask(library, question, mode, calibration, found)
+    return found
 
 
 async def _fill(library: Library, documents: Path) -> None:
@@ -71,8 +87,10 @@ async def _ask(
     found: Examples,
 ) -> None:
     result = await library.search((Wording(question.question),), LIMIT, mode)
-    rule = result.relevance.rule  # None: nothing was found at all, there is nothing to decide
-    name = None if rule is None else rule_name(calibration, rule)
+    rule = result.relevance.rule
+    if rule is None:  # nothing was found at all, there is nothing to decide
+        return
+    example = Example(result.relevance.features, question.is_answerable)
+    name = rule_name(calibration, rule, example.values)
     if name is not None:
-        example = Example(result.relevance.features, question.is_answerable)
         found[calibration.model_id][name].append(example)

@@ -74,16 +74,16 @@ class Lists:
             margin=hits[0].score - _next_score(hits),
         )
         values = relevance.features(evidence)
-        return relevance.decide(values, self._rule(hits[0], values["coverage"], self.calibration))
+        return relevance.decide(values, *self._rules(hits[0], values["coverage"], self.calibration))
 
-    def _rule(self, best: Hit, covered: float, calibration: Calibration) -> Logistic:
+    def _rules(self, best: Hit, covered: float, calibration: Calibration) -> Sequence[Logistic]:
         if not self.lexical.passages_total:  # the words were not looked up
-            return calibration.vector_only
+            return (calibration.vector_only,)
         if script(self.question) != script(best.passage.text):
-            return calibration.cross_language
-        if covered < relevance.WORDLESS and calibration.wordless is not None:
-            return calibration.wordless
-        return calibration.same_language
+            return (calibration.cross_language,)
+        if covered < relevance.FEW_WORDS and calibration.wordless is not None:
+            return (calibration.same_language, calibration.wordless)
+        return (calibration.same_language,)
 
 
 def _next_score(hits: Sequence[Hit]) -> float:

@@ -1,12 +1,14 @@
 """Fitting and recalibration: signs, shares kept, what is too little to learn from."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.fitting import Example, cut_keeping, fit, probability
-from gateway.core.recalibration import recalibrated
+from gateway.core.recalibration import recalibrated, rule_name
 
 RULE = Logistic(-1.0, {"coverage": 4.0, "cosine": 2.0}, 0.5)
 OTHER = Logistic(-2.0, {"cosine": 3.0}, 0.4)
@@ -23,6 +25,30 @@ def examples(answerable: int, unanswerable: int) -> list[Example]:
         Example({"coverage": n % 5 / 10, "cosine": n % 3 / 3}, False) for n in range(unanswerable)
     ]
     return yes + no
+
+
+BARE = Logistic(-3.0, {"cosine": 5.0}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "covered", "name"),
+    [
+        (RULE, 0.5, "same_language"),
+        (RULE, 0.1, "wordless"),
+        (BARE, 0.1, "wordless"),
+        (OTHER, 0.1, "cross_language"),
+        (Logistic(0.0, {}, 0.9), 0.5, None),
+    ],
+)
+def test_where_few_words_are_shared_the_rule_for_meaning_learns(
+    rule: Logistic, covered: float, name: str | None
+) -> None:
+    calibration = replace(CALIBRATION, wordless=BARE)
+    assert rule_name(calibration, rule, {"coverage": covered}) == name
+
+
+def test_without_a_rule_for_meaning_the_one_for_words_learns() -> None:
+    assert rule_name(CALIBRATION, RULE, {"coverage": 0.0}) == "same_language"
 
 
 def test_a_fit_weighs_what_tells_and_leaves_out_what_speaks_against() -> None:

@@ -116,6 +116,28 @@ def test_the_rule_keeps_from_its_cut_on() -> None:
     assert decide({"coverage": 0.9}, rule).features == {"coverage": 0.9}
 
 
+RULES = st.builds(
+    lambda bias, weight, cut: Logistic(bias, {"coverage": weight}, cut),
+    st.floats(-8, 8),
+    st.floats(0, 8),
+    st.floats(0.05, 0.95),
+)
+
+
+@given(st.lists(RULES, min_size=1, max_size=4), RULES, st.floats(0, 1))
+def test_of_several_rules_one_that_says_yes_is_enough(
+    rules: list[Logistic], more: Logistic, covered: float
+) -> None:
+    values = {"coverage": covered}
+    alone = [decide(values, rule) for rule in rules]
+    together = decide(values, *rules)
+    assert together.is_relevant == any(each.is_relevant for each in alone)
+    assert together in alone
+    likelier = [each.probability for each in alone if each.is_relevant == together.is_relevant]
+    assert together.probability == max(likelier)
+    assert decide(values, *rules, more).is_relevant >= together.is_relevant
+
+
 @given(st.floats(-1e6, 1e6))
 def test_probabilities_are_probabilities(bias: float) -> None:
     assert 0 <= decide({}, Logistic(bias, {}, 0.5)).probability <= 1

@@ -20,6 +20,7 @@ from gateway.core.access import (
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.calibration import Calibration, Logistic
 from gateway.core.passages import NoVectors, SearchMode
+from gateway.core.relevance import FEW_WORDS
 from gateway.core.scope import Scope, decide
 from gateway.errors import ModelError, NotFoundError, StoreError
 from gateway.knowledge.search import Search
@@ -249,6 +250,21 @@ async def test_without_shared_words_meaning_alone_decides(world: World) -> None:
     assert apart.relevance.is_relevant
     shared = await world.search.search("特別休假有七日", world.faq, 1, entry=world.entry)
     assert shared.relevance.rule == BY_WORDS
+
+
+async def test_a_word_shared_by_chance_does_not_count_against_a_passage(world: World) -> None:
+    by_meaning = Logistic(bias=-1.0, weights={"cosine_rise": 0.0}, cut=0.2)
+    world.calibrations[FakeEncoder.KEY] = replace(LETTERS, wordless=by_meaning)
+    world.library.remove(3)  # the one in another language
+    question = "日後想放鬆身心請問該找何人商量才好一年"
+    found = (await world.search.search(question, world.faq, 1, entry=world.entry)).relevance
+    assert 0 < found.features["coverage"] < FEW_WORDS
+    assert found.is_relevant
+    assert found.rule == by_meaning
+    more = await world.search.search("找人商量一年", world.faq, 1, entry=world.entry)
+    assert more.relevance.features["coverage"] >= FEW_WORDS
+    assert more.relevance.rule == BY_WORDS
+    assert not more.relevance.is_relevant
 
 
 @pytest.mark.parametrize(
