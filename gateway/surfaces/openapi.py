@@ -37,6 +37,16 @@ SCHEMES: Mapping[str, Any] = {
         "description": "A key of the agent, in another header; also as `X-API-Key`.",
     },
 }
+ANY = "AnyValue"  # of a property that is passed over: even there no number goes beyond 64 bits
+_ANY = {"$ref": REFERENCE.format(name=ANY)}
+ANY_VALUE: Mapping[str, Any] = {
+    "anyOf": [
+        {"type": ["null", "boolean", "string"]},
+        {"type": "number", "minimum": -GREATEST_INT, "maximum": GREATEST_INT},
+        {"type": "array", "items": _ANY},
+        {"type": "object", "additionalProperties": _ANY},
+    ]
+}
 ERROR: Mapping[str, Any] = {
     "type": "object",
     "description": "`code` is stable, see docs/errors.md; `message` is in the asker's language.",
@@ -89,7 +99,7 @@ def document(rows: Iterable[Operation], routes: Sequence[Route], version: str) -
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _route(route)
         components |= route.schemas
-    components = {"Error": ERROR, **_bounded(components)}
+    components = {"Error": ERROR, ANY: ANY_VALUE, **_open(_bounded(components))}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -181,6 +191,16 @@ def _bounded(schema: Any) -> Any:
     if told.get("type") == "integer":
         told = {"minimum": -GREATEST_INT, "maximum": GREATEST_INT, **told}
     return told
+
+
+def _open(components: Mapping[str, Any]) -> dict[str, Any]:
+    """Objects inside of requests take properties that nobody knows, as far as they can be read."""
+    return {
+        name: schema
+        if "properties" not in schema or "additionalProperties" in schema
+        else schema | {"additionalProperties": _ANY}
+        for name, schema in components.items()
+    }
 
 
 def _used(paths: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
