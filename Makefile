@@ -65,12 +65,12 @@ test: $(VENV)/dev.stamp  ## check, and every test, the long proofs as a sample
 # Each client has a venv of its own: what they need would not fit together.
 test-clients: $(VENV)/dev.stamp  ## other people's clients, unchanged, against the gateway
 	@[ -e $(VENV)/clients/azure/made.stamp ] || { "$(PYTHON)" -m venv $(VENV)/clients/azure
-	  $(VENV)/clients/azure/bin/pip install -q azure-search-documents==11.7.0b1 aiohttp && touch $(VENV)/clients/azure/made.stamp
+	  timeout 240 $(VENV)/clients/azure/bin/pip install -q azure-search-documents==11.7.0b1 aiohttp && touch $(VENV)/clients/azure/made.stamp
 	} || echo "azure-search-documents could not be installed: its test is skipped"
 	[ -e $(VENV)/clients/cartesia/made.stamp ] || { "$(PYTHON)" -m venv $(VENV)/clients/cartesia
-	  $(VENV)/clients/cartesia/bin/pip install -q cartesia-line==0.2.19 && touch $(VENV)/clients/cartesia/made.stamp
+	  timeout 240 $(VENV)/clients/cartesia/bin/pip install -q cartesia-line==0.2.19 && touch $(VENV)/clients/cartesia/made.stamp
 	} || echo "cartesia-line could not be installed: its test is skipped"
-	[ -e $(VENV)/clients/mcp/made.stamp ] || { npm install --prefix $(VENV)/clients/mcp --silent --no-audit --no-fund \
+	[ -e $(VENV)/clients/mcp/made.stamp ] || { timeout 240 npm install --prefix $(VENV)/clients/mcp --silent --no-audit --no-fund \
 	  @modelcontextprotocol/conformance@0.1.16 node@22.23.3 && touch $(VENV)/clients/mcp/made.stamp
 	} || echo "@modelcontextprotocol/conformance could not be installed: its test is skipped"
 	$(VENV)/bin/pytest -q tests/clients
