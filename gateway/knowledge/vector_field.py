@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import accumulate, pairwise
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import simsimd
@@ -17,9 +18,17 @@ PLAIN_BELOW = 512  # rows; float32 itself is as fast
 SLACK = 2e-5  # of sums in float32
 TILES = {"inner": 256, "hamming": 4096}  # rows, for several questions at once: fit the cache
 PICKED = 1024  # rows picked out at once: fit the cache too
-KINDS: dict[str, Any] = {"inner": "int8", "hamming": "bin8"}
+KINDS: dict[str, tuple[Any, Any]] = {
+    "inner": ("int8", "float32"),
+    "hamming": ("bin8", "uint16"),
+}
 
 Rows = NDArray[np.int64]
+Distances = NDArray[np.uint16]
+Number = TypeVar("Number", np.float32, np.uint16)
+
+_FIRST = attrgetter("first")
+_NONE: Rows = np.zeros(0, np.int64)
 
 
 class _Span(NamedTuple):
@@ -31,7 +40,10 @@ class _Span(NamedTuple):
 
 
 class _Borders(NamedTuple):
-    """The blocks of one space in rising order: a row outside of them is nobody's yet."""
+    """The blocks of one space in rising order: a row between them is nobody's yet.
+
+    Of a block that stands alone every row of its span is its own, and `ends` is empty.
+    """
 
     space: Space
     firsts: Rows
@@ -40,15 +52,42 @@ class _Borders(NamedTuple):
     def owners(self, rows: Rows) -> Rows:
         """Passage ids, GONE where there is none."""
         owners: Rows = self.space.owners.take(rows)
-        block = self.firsts.searchsorted(rows, "right") - 1
-        owners[rows >= self.ends.take(block)] = GONE
+        if len(self.ends):
+            block = self.firsts.searchsorted(rows, "right") - 1
+            owners[rows >= self.ends.take(block)] = GONE
         return owners
 
 
+class Asked(NamedTuple):
+    """Questions (n, d) in full and in 8 bits a number; `offs`: how far each is from its code."""
+
+    queries: Vector
+    codes: NDArray[np.int8]
+    steps: Vector
+    offs: list[float]
+
+    def one(self, number: int) -> "Asked":
+        if len(self.queries) == 1:
+            return self
+        part = slice(number, number + 1)
+        return Asked(self.queries[part], self.codes[part], self.steps[part], self.offs[part])
+
+
+def asked(queries: Vector) -> Asked:
+    """Unit vectors, shape (n, d), with what a scan needs of them."""
+    codes, steps = coded(queries)
+    off = queries - codes * steps[:, None]
+    return Asked(queries, codes, steps, [math.sqrt(each @ each) for each in off])
+
+
 class Field:
-    """The views of a scope; blocks that touch each other in a space are one span."""
+    """The views of a scope; blocks that touch each other in a space are one span.
+
+    It stays true as long as its views do; what is wiped since is nobody's.
+    """
 
     def __init__(self, views: Sequence[View]) -> None:
+        self.views = views
         by_space: dict[int, list[View]] = {}
         for view in views:
             if view.filled:
@@ -57,53 +96,51 @@ class Field:
         self._borders: list[_Borders] = []
         bounds = [0]  # of the spaces, among the spans
         for some in by_space.values():
-            some.sort(key=lambda view: view.first)
+            some.sort(key=_FIRST)
             self._spans += _spans(some)
-            firsts = np.array([view.first for view in some])
-            self._borders.append(
-                _Borders(some[0].space, firsts, firsts + [view.filled for view in some])
-            )
+            self._borders.append(_borders(some))
             bounds.append(len(self._spans))
-        self._offsets = np.cumsum([0, *(end - begin for _, begin, end in self._spans)])
-        self._shifts = np.array([begin for _, begin, _ in self._spans], np.int64)
-        self._shifts -= self._offsets[:-1]
-        self._bounds = self._offsets[bounds]
-        self._worst = max((view.error for view in views), default=0.0)
-        self.size = int(self._offsets[-1])
+        offsets = [0, *accumulate(end - begin for _, begin, end in self._spans)]
+        self._worst = max([view.error for view in views], default=0.0)
+        self.size = offsets[-1]
+        if len(self._spans) > 1:
+            self._offsets = np.array(offsets)
+            self._shifts = np.array([begin for _, begin, _ in self._spans], np.int64)
+            self._shifts -= self._offsets[:-1]
+            self._bounds = self._offsets[bounds]
 
-    def scores(self, queries: Vector) -> tuple[Vector, list[float]]:
+    def scores(self, asked: Asked) -> tuple[Vector, list[float]]:
         """Of every row, (questions, rows), and how far each question's may be off."""
+        queries = asked.queries
         if self.size < PLAIN_BELOW:
             parts = [queries @ space.rows[at:end].T for space, at, end in self._spans]
             return _side_by_side(parts, len(queries)), [SLACK] * len(queries)
-        codes, steps = coded(queries)
-        parts = [_compared(codes, space.codes[at:end], "inner") for space, at, end in self._spans]
-        for part, (space, at, end) in zip(parts, self._spans, strict=True):
-            np.multiply(part, space.steps[at:end], out=part)
+        parts = []
+        for space, at, end in self._spans:
+            part = _compared(asked.codes, space.codes[at:end], "inner")
+            parts.append(np.multiply(part, space.steps[at:end], out=part))
         found = _side_by_side(parts, len(queries))
-        found *= steps[:, None]
-        return found, [self._error(*each) for each in zip(queries, codes, steps, strict=True)]
+        found *= asked.steps[:, None]
+        return found, self._errors(asked)
 
-    def likeness(self, queries: Vector) -> Vector:
-        """Minus the count of numbers in which the signs of each row differ, (questions, rows)."""
-        signs = signs_of(queries)
+    def distances(self, asked: Asked) -> Distances:
+        """In how many numbers the signs of each row differ, (questions, rows)."""
+        signs = signs_of(asked.queries)
         parts = [_compared(signs, space.signs[at:end], "hamming") for space, at, end in self._spans]
-        found = _side_by_side(parts, len(queries))
-        return np.negative(found, out=found)
+        return _side_by_side(parts, len(signs))
 
-    def scores_at(self, rows: Rows, query: Vector) -> tuple[Vector, float]:
+    def scores_at(self, rows: Rows, asked: Asked) -> tuple[Vector, float]:
         """As `scores`, of one question and some rows only, given in rising order."""
-        codes, steps = coded(query[None])
         found = np.empty(len(rows), np.float32)
         for span, borders, places in self._split(rows):
             space = borders.space
             for at in range(0, len(places), PICKED):
                 some = places[at : at + PICKED]
                 part = found[span][at : at + PICKED]
-                part[:] = _product(codes, space.codes.take(some, axis=0), "inner")[0]
+                part[:] = _product(asked.codes, space.codes.take(some, axis=0), "inner")[0]
                 part *= space.steps.take(some)
-        found *= steps[0]
-        return found, self._error(query, codes[0], steps[0])
+        found *= asked.steps[0]
+        return found, self._errors(asked)[0]
 
     def reckoned(self, rows: Rows, query: Vector) -> tuple[Rows, Vector]:
         """Owners and cosines in full of some rows, given in rising order.
@@ -119,15 +156,14 @@ class Field:
             np.einsum("ij,j->i", taken, query, out=scores[span])
         return owners, scores
 
-    def _error(self, query: Vector, codes: NDArray[np.int8], step: np.float32) -> float:
-        off = query - codes * step
-        return self._worst + math.sqrt(off @ off) * (1 + self._worst) + SLACK
+    def _errors(self, asked: Asked) -> list[float]:
+        return [self._worst + off * (1 + self._worst) + SLACK for off in asked.offs]
 
     def _split(self, rows: Rows) -> Iterator[tuple[slice, _Borders, Rows]]:
         """Which of `rows` are in which space, and their places there."""
-        if len(self._spans) == 1:
+        if len(self._spans) <= 1:
             if len(rows):
-                yield slice(None), self._borders[0], rows + self._shifts[0]
+                yield slice(None), self._borders[0], rows + self._spans[0].begin
             return
         places = rows + self._shifts.take(self._offsets.searchsorted(rows, "right") - 1)
         bounds = rows.searchsorted(self._bounds).tolist()
@@ -167,24 +203,30 @@ def cosines(
 
 def _spans(views: Sequence[View]) -> list[_Span]:
     spans: list[_Span] = []
-    behind = -1  # the last row for which the block before has room
-    for view in views:
-        end = view.first + view.filled
-        if view.first == behind:
-            spans[-1] = spans[-1]._replace(end=end)
-        else:
-            spans.append(_Span(view.space, view.first, end))
-        behind = view.first + view.room
-    return spans
+    space, begin, filled, room = views[0][:4]
+    behind, end = begin + room, begin + filled  # the last block's room, and its last row
+    for view in views[1:]:
+        if view.first != behind:
+            spans.append(_Span(space, begin, end))
+            begin = view.first
+        behind, end = view.first + view.room, view.first + view.filled
+    return [*spans, _Span(space, begin, end)]
 
 
-def _side_by_side(parts: Sequence[Vector], questions: int) -> Vector:
+def _borders(views: Sequence[View]) -> _Borders:
+    if len(views) == 1:
+        return _Borders(views[0].space, _NONE, _NONE)
+    firsts = np.array([view.first for view in views])
+    return _Borders(views[0].space, firsts, firsts + [view.filled for view in views])
+
+
+def _side_by_side(parts: Sequence[NDArray[Number]], questions: int) -> NDArray[Number]:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts, axis=1) if parts else np.zeros((questions, 0), np.float32)
 
 
-def _compared(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> Vector:
+def _compared(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> NDArray[Any]:
     """(questions, rows). The library's own `out` is not used: it takes a reference from None."""
     if len(queries) == 1:
         return _product(queries, codes, metric)
@@ -193,6 +235,7 @@ def _compared(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> Vector
     return np.concatenate([_product(queries, tile, metric) for tile in tiles], axis=1)
 
 
-def _product(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> Vector:
-    found = simsimd.cdist(queries, codes, metric, dtype=KINDS[metric], out_dtype="float32")
-    return np.asarray(found, np.float32).reshape(len(queries), len(codes))
+def _product(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> NDArray[Any]:
+    kind, out = KINDS[metric]
+    found = simsimd.cdist(queries, codes, metric, dtype=kind, out_dtype=out)
+    return np.asarray(found).reshape(len(queries), len(codes))

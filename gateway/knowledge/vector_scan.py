@@ -9,13 +9,13 @@ missed (docs/adr/0020).
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gateway.interfaces import Vector
 from gateway.knowledge.vector_blocks import Nearest, View
-from gateway.knowledge.vector_field import Field, Rows, cosines
+from gateway.knowledge.vector_field import Asked, Distances, Field, Rows, asked, cosines
 from gateway.knowledge.vector_space import GONE
 
 SCREENED_FROM = 50_000  # rows; below it the 8-bit scan takes some milliseconds at most
@@ -23,7 +23,8 @@ SCREENED_LEAST = 1_000  # rows that always pass the screen,
 SCREENED_SHARE = 0.005  # or this share of all
 SCREENED_MOST = 0.25  # more are not worth picking out
 SPREADS = 2.5  # standard deviations of the bit distance that a good row may be off
-SAMPLED = 16  # every so many rows are looked at to find where the best begin
+SAMPLED = 16  # every so many rows are looked at to find where the best begin,
+SAMPLED_FROM = 8_192  # where there are as many
 WIDTH = 2  # rows reckoned in full at first, for each passage wanted
 
 
@@ -55,55 +56,62 @@ def scan_together(
     views: Sequence[View], wanted: Sequence[Wanted], *, exact: bool = False
 ) -> list[Nearest]:
     """Several questions over the same views: the codes pass through the processor once."""
-    field = Field(views)
-    queries = np.ascontiguousarray([each.query for each in wanted], np.float32)
+    return scan_field(Field(views), wanted, exact=exact)
+
+
+def scan_field(field: Field, wanted: Sequence[Wanted], *, exact: bool = False) -> list[Nearest]:
+    """As `scan_together`, over views that are put together already."""
+    questions = asked(np.array([each.query for each in wanted], np.float32))
     if exact or field.size < SCREENED_FROM:
-        coarse, errors = field.scores(queries)
+        coarse, errors = field.scores(questions)
         best = [
             _certain(field, each, scores, error)
             for each, scores, error in zip(wanted, coarse, errors, strict=True)
         ]
     else:
-        alike = field.likeness(queries)
-        best = [_screened(field, *pair) for pair in zip(wanted, alike, strict=True)]
+        distances = field.distances(questions)
+        best = [
+            _screened(field, each, questions.one(number), distances[number])
+            for number, each in enumerate(wanted)
+        ]
     return [
-        Nearest(found.ranked(each.limit), cosines(views, each.query, each.also))
+        Nearest(tuple(found.ranked), cosines(field.views, each.query, each.also))
         for each, found in zip(wanted, best, strict=True)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Passages and their scores."""
+class _Found(NamedTuple):
+    """Rows reckoned in full, and the best passages among them: ids and scores, best first."""
 
-    ids: NDArray[np.int64]
+    owners: Rows
     scores: Vector
-
-    def distinct(self) -> "_Found":
-        """Each living passage once, with its greatest score."""
-        order = np.lexsort((-self.scores, self.ids))
-        ids = self.ids[order]
-        is_first = ids != GONE
-        is_first[1:] &= ids[1:] != ids[:-1]
-        return _Found(ids[is_first], self.scores[order[is_first]])
-
-    def joined(self, other: "_Found") -> "_Found":
-        ids = np.concatenate((self.ids, other.ids))
-        return _Found(ids, np.concatenate((self.scores, other.scores))).distinct()
-
-    def ranked(self, limit: int) -> tuple[tuple[int, float], ...]:
-        order = np.lexsort((self.ids, -self.scores))[:limit]
-        return tuple(zip(self.ids[order].tolist(), self.scores[order].tolist(), strict=True))
-
-    def least(self, limit: int) -> float:
-        """The score of the last place; nothing is too low while there are too few."""
-        if len(self.ids) < limit:
-            return -math.inf
-        return float(np.partition(self.scores, len(self.scores) - limit)[-limit])
+    ranked: Sequence[tuple[int, float]]
+    least: float  # the score of the last place; nothing is too low while there are too few
 
 
-def _reckoned(field: Field, rows: Rows, query: Vector) -> _Found:
-    return _Found(*field.reckoned(rows, query)).distinct()
+def _reckoned(field: Field, rows: Rows, wanted: Wanted, other: _Found | None = None) -> _Found:
+    """Of rows, together with those of `other`."""
+    owners, scores = field.reckoned(rows, wanted.query)
+    if other is not None:
+        owners = np.concatenate((other.owners, owners))
+        scores = np.concatenate((other.scores, scores))
+    ranked = _ranked(owners, scores, wanted.limit)
+    return _Found(
+        owners, scores, ranked, ranked[-1][1] if len(ranked) == wanted.limit else -math.inf
+    )
+
+
+def _ranked(owners: Rows, scores: Vector, limit: int) -> list[tuple[int, float]]:
+    """Each living passage once, with its greatest score."""
+    order = np.lexsort((owners, -scores))
+    best = {GONE: math.nan}
+    for owner, score in zip(owners[order].tolist(), scores[order].tolist(), strict=True):
+        if owner not in best:
+            best[owner] = score
+            if len(best) > limit:
+                break
+    del best[GONE]
+    return list(best.items())
 
 
 def _certain(
@@ -114,19 +122,21 @@ def _certain(
     The best rows are reckoned in full, then all whose coarse score may hide a better one.
     """
     count = WIDTH * wanted.limit
-    numbers = np.arange(len(coarse)) if rows is None else rows
     while True:
-        first = _greatest(coarse, count)
-        found = _reckoned(field, numbers[first], wanted.query)
-        if len(found.ids) >= wanted.limit or len(first) == len(coarse):
+        first, passed = _greatest(coarse, count)
+        found = _reckoned(field, first if rows is None else rows[first], wanted)
+        if len(found.ranked) == wanted.limit or len(first) == len(coarse):
             break
         count *= WIDTH  # many pieces of few passages
-    seen = float(coarse[first].min(initial=math.inf))
-    rest = np.flatnonzero((coarse >= found.least(wanted.limit) - error) & (coarse < seen))
-    return found.joined(_reckoned(field, numbers[rest], wanted.query)) if len(rest) else found
+    if found.least - error >= passed:
+        return found
+    rest = np.flatnonzero((coarse >= found.least - error) & (coarse < passed))
+    if not len(rest):
+        return found
+    return _reckoned(field, rest if rows is None else rows[rest], wanted, found)
 
 
-def _screened(field: Field, wanted: Wanted, alike: Vector) -> _Found:
+def _screened(field: Field, wanted: Wanted, question: Asked, distances: Distances) -> _Found:
     """The best of the rows whose signs are near enough the question's.
 
     With the last place's cosine known, the signs of a row that reaches it differ in about
@@ -134,34 +144,59 @@ def _screened(field: Field, wanted: Wanted, alike: Vector) -> _Found:
     are many, for nothing is near the question, every row is.
     """
     count = max(SCREENED_LEAST, int(field.size * SCREENED_SHARE), 2 * WIDTH * wanted.limit)
-    near = _greatest(alike, count)
-    found = _certain(field, wanted, *field.scores_at(near, wanted.query), near)
-    least = found.least(wanted.limit)
-    passed = float(alike[near].min(initial=math.inf))
-    reach = -_reach(len(wanted.query), least)
-    more = np.flatnonzero((alike < passed) & (alike >= reach)) if reach < passed else near[:0]
+    near, passed = _nearest(distances, count)
+    found = _certain(field, wanted, *field.scores_at(near, question), near)
+    reach = _reach(len(wanted.query), found.least)
+    if reach <= passed:
+        return found
+    more = np.flatnonzero((distances > passed) & (distances <= reach))
     if len(more) > field.size * SCREENED_MOST:
-        coarse, errors = field.scores(wanted.query[None])
+        coarse, errors = field.scores(question)
         return _certain(field, wanted, coarse[0], errors[0])
-    coarse, error = field.scores_at(more, wanted.query)
-    return found.joined(_reckoned(field, more[coarse >= least - error], wanted.query))
+    coarse, error = field.scores_at(more, question)
+    return _reckoned(field, more[coarse >= found.least - error], wanted, found)
 
 
-def _reach(dimension: int, cosine: float) -> float:
+def _reach(dimension: int, cosine: float) -> int:
     share = math.acos(max(-1.0, min(1.0, cosine))) / math.pi
-    return dimension * share + SPREADS * math.sqrt(dimension * share * (1 - share))
+    return int(dimension * share + SPREADS * math.sqrt(dimension * share * (1 - share)))
 
 
-def _greatest(values: Vector, count: int) -> Rows:
-    """Places, rising, of at least the `count` greatest values, with all equal to the last."""
+def _nearest(distances: Distances, count: int) -> tuple[Rows, int]:
+    """Places, rising, of at least the `count` least distances, and the greatest among them."""
+    if count >= len(distances):
+        return np.arange(len(distances)), int(distances.max(initial=0))
+    # a sample says nearly as well where they end
+    reach = _distance_at(distances[::SAMPLED], 5 * count // (4 * SAMPLED))
+    found = np.flatnonzero(distances <= reach)
+    if len(found) < count:
+        reach = _distance_at(distances, count)
+        found = np.flatnonzero(distances <= reach)
+    return found, reach
+
+
+def _distance_at(distances: Distances, rank: int) -> int:
+    return int(np.bincount(distances).cumsum().searchsorted(rank))
+
+
+def _greatest(values: Vector, count: int) -> tuple[Rows, float]:
+    """Places, rising, of the `count` greatest values with all equal to the last, and that.
+
+    Of all of them, if they are no more; then nothing is less.
+    """
     if count >= len(values):
-        return np.arange(len(values))
-    if count >= SAMPLED * SAMPLED:  # a sample says nearly as well where they begin
-        found = _from_rank(values, values[::SAMPLED], 5 * count // (4 * SAMPLED))
-        if len(found) >= count:
-            return found
-    return _from_rank(values, values, count)
+        return np.arange(len(values)), -math.inf
+    if len(values) >= max(SAMPLED_FROM, 4 * count):
+        some = np.flatnonzero(
+            values >= _value_at(values[::SAMPLED], 2 * count // SAMPLED + SAMPLED)
+        )
+        if len(some) >= count:
+            among = values[some]
+            least = _value_at(among, count)
+            return some[among >= least], least
+    least = _value_at(values, count)
+    return np.flatnonzero(values >= least), least
 
 
-def _from_rank(values: Vector, some: Vector, rank: int) -> Rows:
-    return np.flatnonzero(values >= np.partition(some, len(some) - rank)[len(some) - rank])
+def _value_at(values: Vector, rank: int) -> float:
+    return float(np.partition(values, len(values) - rank)[len(values) - rank])
