@@ -1,6 +1,5 @@
 """The rows of a scope as one field: numbered one after the other, compared span by span."""
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -77,7 +76,7 @@ def asked(queries: Vector) -> Asked:
     """Unit vectors, shape (n, d), with what a scan needs of them."""
     codes, steps = coded(queries)
     off = queries - codes * steps[:, None]
-    return Asked(queries, codes, steps, [math.sqrt(each @ each) for each in off])
+    return Asked(queries, codes, steps, np.sqrt(np.einsum("ij,ij->i", off, off)).tolist())
 
 
 class Field:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gateway.interfaces import Vector
 from gateway.knowledge.vector_blocks import Nearest, View
@@ -61,7 +62,8 @@ def scan_together(
 
 def scan_field(field: Field, wanted: Sequence[Wanted], *, exact: bool = False) -> list[Nearest]:
     """As `scan_together`, over views that are put together already."""
-    questions = asked(np.array([each.query for each in wanted], np.float32))
+    queries = [each.query[None] for each in wanted]
+    questions = asked(queries[0] if len(queries) == 1 else np.concatenate(queries))
     if exact or field.size < SCREENED_FROM:
         coarse, errors = field.scores(questions)
         best = [
@@ -130,7 +132,7 @@ def _certain(
         count *= WIDTH  # many pieces of few passages
     if found.least - error >= passed:
         return found
-    rest = np.flatnonzero((coarse >= found.least - error) & (coarse < passed))
+    rest = _places((coarse >= found.least - error) & (coarse < passed))
     if not len(rest):
         return found
     return _reckoned(field, rest if rows is None else rows[rest], wanted, found)
@@ -149,7 +151,7 @@ def _screened(field: Field, wanted: Wanted, question: Asked, distances: Distance
     reach = _reach(len(wanted.query), found.least)
     if reach <= passed:
         return found
-    more = np.flatnonzero((distances > passed) & (distances <= reach))
+    more = _places((distances > passed) & (distances <= reach))
     if len(more) > field.size * SCREENED_MOST:
         coarse, errors = field.scores(question)
         return _certain(field, wanted, coarse[0], errors[0])
@@ -168,10 +170,10 @@ def _nearest(distances: Distances, count: int) -> tuple[Rows, int]:
         return np.arange(len(distances)), int(distances.max(initial=0))
     # a sample says nearly as well where they end
     reach = _distance_at(distances[::SAMPLED], 5 * count // (4 * SAMPLED))
-    found = np.flatnonzero(distances <= reach)
+    found = _places(distances <= reach)
     if len(found) < count:
         reach = _distance_at(distances, count)
-        found = np.flatnonzero(distances <= reach)
+        found = _places(distances <= reach)
     return found, reach
 
 
@@ -187,15 +189,17 @@ def _greatest(values: Vector, count: int) -> tuple[Rows, float]:
     if count >= len(values):
         return np.arange(len(values)), -math.inf
     if len(values) >= max(SAMPLED_FROM, 4 * count):
-        some = np.flatnonzero(
-            values >= _value_at(values[::SAMPLED], 2 * count // SAMPLED + SAMPLED)
-        )
+        some = _places(values >= _value_at(values[::SAMPLED], 2 * count // SAMPLED + SAMPLED))
         if len(some) >= count:
             among = values[some]
             least = _value_at(among, count)
             return some[among >= least], least
     least = _value_at(values, count)
-    return np.flatnonzero(values >= least), least
+    return _places(values >= least), least
+
+
+def _places(mask: NDArray[np.bool_]) -> Rows:
+    return mask.nonzero()[0]
 
 
 def _value_at(values: Vector, rank: int) -> float:

@@ -67,8 +67,10 @@ class Region(NamedTuple):
 
 def coded(rows: Vector) -> tuple[NDArray[np.int8], Vector]:
     """Each row of (n, d) as whole numbers of its own step: codes, and steps of shape (n,)."""
-    steps = np.maximum(np.abs(rows).max(axis=-1), np.float32(1e-30)) / np.float32(CODE_RANGE)
-    return np.rint(rows / steps[:, None]).astype(np.int8), steps
+    steps: Vector = np.maximum.reduce(np.abs(rows), axis=-1, initial=1e-30)
+    steps /= CODE_RANGE
+    whole = rows / steps[:, None]
+    return np.rint(whole, out=whole).astype(np.int8), steps
 
 
 def signs_of(rows: Vector) -> NDArray[np.uint8]:
