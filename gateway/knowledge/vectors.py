@@ -128,7 +128,14 @@ class VectorIndex:
         return Wanted(waiting.query, waiting.limit, also)
 
     async def refresh(self) -> None:
-        """Take over what changed in the store; deleted passages are wiped from memory."""
+        """Take over what changed in the store; deleted passages are wiped from memory.
+
+        What has begun is done to its end, also when whoever asked gives up: the thread that
+        fills the blocks cannot be stopped, and a second beside it would mix them up.
+        """
+        await asyncio.shield(self._follow())
+
+    async def _follow(self) -> None:
         async with self._following:
             while True:
                 mark, put, gone = await self._store.changes(self.model_key, self._mark)

@@ -335,3 +335,21 @@ async def test_questions_that_arrive_together_get_each_their_own() -> None:
     await asyncio.sleep(0)
     first.cancel()  # whoever gives up holds up nobody
     assert await asyncio.gather(*(near(at, *names) for at, names in asked)) == alone
+
+
+async def test_whoever_gives_up_while_vectors_are_taken_over_does_not_mix_them_up() -> None:
+    library = FakeLibrary()
+    matrix = unit(20_000, DIMENSION, seed=8)
+    for k in range(len(matrix)):
+        library.add(k, "x", collection=f"c{k % 20:02}")
+    rows = [PassageVectors(k, f"c{k % 20:02}", "en", matrix[k : k + 1]) for k in range(len(matrix))]
+    await library.put("m", rows)
+    index = VectorIndex(library, "m")
+    for _ in range(3):
+        asker = asyncio.ensure_future(index.refresh())
+        await asyncio.sleep(0.01)
+        asker.cancel()
+    for n in range(20):
+        found = await index.nearest([f"c{n:02}"], (matrix[n], "en"), 2_000)
+        assert sorted(k for k, _ in found.ranked) == list(range(n, len(matrix), 20))
+        assert all(abs(score - matrix[k] @ matrix[n]) < 1e-5 for k, score in found.ranked)
