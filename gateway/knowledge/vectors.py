@@ -11,11 +11,12 @@ import numpy as np
 from gateway.core.calibration import Calibration
 from gateway.interfaces import PassageVectors, Vector, VectorStore
 from gateway.knowledge.vector_blocks import Block, Nearest, pack
-from gateway.knowledge.vector_field import cosines
-from gateway.knowledge.vector_scan import Wanted, scan_together
+from gateway.knowledge.vector_field import Field, cosines
+from gateway.knowledge.vector_scan import Wanted, scan_field
 
 AT_ONCE_BELOW = 3_000  # rows; a scan so short costs less than the way to a thread and back
 TOGETHER = 16  # questions in one pass over the codes
+SCOPES_KEPT = 64  # put together until something changes; askers often read the same
 
 
 class _Home(NamedTuple):
@@ -25,11 +26,25 @@ class _Home(NamedTuple):
     dimension: int
 
 
+class _Scope(NamedTuple):
+    """What may be looked at, of one dimension."""
+
+    collections: frozenset[str]
+    dimension: int
+
+
+class _Place(NamedTuple):
+    """A scope put together: its homes in the order of the field's views."""
+
+    homes: tuple[_Home, ...]
+    field: Field
+
+
 @dataclass(eq=False, slots=True)
 class _Waiting:
     """A question on its way into a scan, and then its result."""
 
-    homes: tuple[_Home, ...]
+    scope: _Scope
     query: Vector
     limit: int
     also: Collection[int]
@@ -54,6 +69,7 @@ class VectorIndex:
         self._passage_means = _means(calibration.passage_means if calibration else {})
         self._blocks: dict[_Home, Block] = {}
         self._homes: dict[int, _Home] = {}  # by passage id
+        self._known: dict[_Scope, _Place] = {}  # as the blocks are now
         self._mark = 0
         self._following = asyncio.Lock()
         self._scanning = asyncio.Lock()
@@ -78,13 +94,23 @@ class VectorIndex:
         await self.refresh()
         vector, script = question
         query = _centred(vector, self._question_means.get(script))
-        homes = (_Home(name, len(vector)) for name in sorted(collections))
-        known = tuple(home for home in homes if home in self._blocks)
-        waiting = _Waiting(known, query, limit, also)
-        views = [self._blocks[home].view for home in known]
-        if sum(len(view.rows) for view in views) < AT_ONCE_BELOW:
-            return scan_together(views, [self._wanted(waiting)])[0]
+        waiting = _Waiting(_Scope(frozenset(collections), len(vector)), query, limit, also)
+        place = self._place(waiting.scope)
+        if place.field.size < AT_ONCE_BELOW:
+            return scan_field(place.field, [self._wanted(waiting, place)])[0]
         return await self._in_turn(waiting)
+
+    def _place(self, scope: _Scope) -> _Place:
+        """Kept until blocks change; to be taken anew for every scan."""
+        place = self._known.get(scope)
+        if place is None:
+            homes = (_Home(name, scope.dimension) for name in sorted(scope.collections))
+            there = tuple(home for home in homes if home in self._blocks)
+            place = _Place(there, Field([self._blocks[home].view for home in there]))
+            while len(self._known) >= SCOPES_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[scope] = place
+        return place
 
     def cosines(
         self, collections: Collection[str], question: tuple[Vector, str], passages: Iterable[int]
@@ -112,19 +138,19 @@ class VectorIndex:
 
     async def _scan_waiting(self, mine: _Waiting) -> None:
         """One pass for a question and those that wait with the same scope."""
-        alike = [each for each in self._waiting if each.found is None and each.homes == mine.homes]
+        alike = [each for each in self._waiting if each.found is None and each.scope == mine.scope]
         taken = [mine, *(each for each in alike if each is not mine)][:TOGETHER]
-        views = [self._blocks[home].view for home in mine.homes]
-        wanted = [self._wanted(each) for each in taken]
-        found = await asyncio.to_thread(scan_together, views, wanted)
+        place = self._place(mine.scope)
+        wanted = [self._wanted(each, place) for each in taken]
+        found = await asyncio.to_thread(scan_field, place.field, wanted)
         for each, nearest in zip(taken, found, strict=True):
             each.found = nearest
 
-    def _wanted(self, waiting: _Waiting) -> Wanted:
+    def _wanted(self, waiting: _Waiting, place: _Place) -> Wanted:
         by_home: dict[_Home | None, list[int]] = defaultdict(list)
         for passage_id in waiting.also:
             by_home[self._homes.get(passage_id)].append(passage_id)
-        also = [by_home.get(home, []) for home in waiting.homes]
+        also = [by_home.get(home, []) for home in place.homes]
         return Wanted(waiting.query, waiting.limit, also)
 
     async def refresh(self) -> None:
@@ -140,7 +166,10 @@ class VectorIndex:
             while True:
                 mark, put, gone = await self._store.changes(self.model_key, self._mark)
                 if put or gone:
-                    await asyncio.to_thread(self._apply, put, gone)
+                    try:
+                        await asyncio.to_thread(self._apply, put, gone)
+                    finally:
+                        self._known.clear()  # before anything that was left is wiped
                 self._mark = mark
                 if not put:  # the store tells of many in parts
                     break

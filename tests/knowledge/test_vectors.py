@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from gateway.interfaces import PassageVectors, Vector
 from gateway.knowledge.vector_blocks import FIRST_CAPACITY, Block, Nearest, View, pack
 from gateway.knowledge.vector_field import PLAIN_BELOW
 from gateway.knowledge.vector_scan import SCREENED_FROM, Wanted, scan, scan_together
-from gateway.knowledge.vectors import VectorIndex
+from gateway.knowledge.vectors import SCOPES_KEPT, VectorIndex
 from tests.fakes.knowledge import FakeLibrary
 
 DIMENSION = 8
@@ -279,6 +280,33 @@ async def test_the_index_packs_small_collections_and_keeps_nothing_of_what_goes(
             library.remove(k)
             there.remove(k)
         assert sorted(await near(begin)) == there
+
+
+async def test_many_scopes_in_turn_are_each_answered_from_their_own_collections() -> None:
+    library = FakeLibrary()
+    index = VectorIndex(library, "m")
+    rows = unit(60, DIMENSION, seed=2)
+
+    async def put(*ids: int) -> None:
+        for k in ids:
+            library.add(k, "x", collection=f"c{k % 15:02}")
+        batch = [PassageVectors(k, f"c{k % 15:02}", "en", rows[k : k + 1]) for k in ids]
+        await library.put("m", batch)
+
+    await put(*range(45))
+    there = set(range(45))
+    scopes = list(combinations(range(15), 2))
+    assert len(scopes) > SCOPES_KEPT
+    for come, gone in ((range(45, 60), (3, 18)), ((3,), (7, 59)), ((), ())):
+        for pair in scopes:
+            names = [f"c{n:02}" for n in pair]
+            nearest = await index.nearest(names, (rows[pair[0]], "en"), 99)
+            assert {k for k, _ in nearest.ranked} == {k for k in there if k % 15 in pair}
+        for k in gone:
+            library.remove(k)
+        await put(*come)
+        there = set(library.passages)
+        scopes.reverse()  # those asked last are asked first now
 
 
 async def test_vectors_are_centred_on_their_language() -> None:
