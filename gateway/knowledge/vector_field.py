@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Any, Any]] = {
     "inner": ("int8", "float32"),
     "hamming": ("bin8", "uint16"),
 }
+ONE: dict[str, Any] = {"inner": simsimd.inner, "hamming": simsimd.hamming}
 
 Rows = NDArray[np.int64]
 Distances = NDArray[np.uint16]
@@ -236,5 +237,8 @@ def _compared(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> NDArra
 
 def _product(queries: NDArray[Any], codes: NDArray[Any], metric: Any) -> NDArray[Any]:
     kind, out = KINDS[metric]
-    found = simsimd.cdist(queries, codes, metric, dtype=kind, out_dtype=out)
+    if len(queries) == 1:  # with less ado for each row
+        found = ONE[metric](queries, codes, kind, out_dtype=out)
+    else:
+        found = simsimd.cdist(queries, codes, metric, dtype=kind, out_dtype=out)
     return np.asarray(found).reshape(len(queries), len(codes))
