@@ -102,6 +102,11 @@ _EXPECTED = tuple(
     )
 )
 
+# what cannot be answered without a sum; a cost may be told otherwise: who pays, by distance
+_PRICE = re.compile(
+    match_text("多少錢|多少元|幾元|幾塊錢|いくら|何円") + r"|how much (?:does|do|is|are)\b"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -123,6 +128,7 @@ class AskedFor:
     terms: tuple[Term, ...]
     letters: frozenset[str]
     expected: re.Pattern[str] | None
+    is_price: bool = False
 
 
 def asked_for(question: str, carried: str = "") -> AskedFor:
@@ -137,7 +143,8 @@ def asked_for(question: str, carried: str = "") -> AskedFor:
     known = {term.text for term in own.terms}
     kept = (replace(each, weight=each.weight * _CARRIED, is_carried=True) for each in before.terms)
     more = tuple(each for each in kept if each.text not in known)
-    return AskedFor((*own.terms, *more), own.letters, own.expected or before.expected)
+    expected = own.expected or before.expected
+    return AskedFor((*own.terms, *more), own.letters, expected, own.is_price)
 
 
 def _taken_apart(question: str) -> AskedFor:
@@ -146,7 +153,8 @@ def _taken_apart(question: str) -> AskedFor:
     found = {term.text: term for term in islice(_terms(text), _MOST_TERMS)}
     kinds = (held for asked, held in _EXPECTED if asked.search(folded))
     letters = frozenset(_HAN_LETTER.findall(_ASKING.sub(" ", text)))
-    return AskedFor(tuple(found.values()), letters, next(kinds, None))
+    is_price = _PRICE.search(folded) is not None
+    return AskedFor(tuple(found.values()), letters, next(kinds, None), is_price)
 
 
 def with_digits(folded: str) -> str:

@@ -11,6 +11,7 @@ from gateway.llm.readable import Kind, Unit, units
 
 MOST_QUOTES = 4
 MOST_BEST = 3
+LITTLE = 0.25  # share below which words say nothing of a sentence
 ENOUGH = 0.45  # share of the question's words, where nobody said the passages are relevant
 _NEAR_BEST = 0.85  # of the best one's value
 _NEAR_SHARE = 0.95
@@ -49,6 +50,7 @@ class _Rated:
     share: float  # of the question's words
     value: float
     shared: frozenset[str]
+    holds_word: bool  # a word of the question, there or in its heading
 
 
 def quotes(
@@ -73,8 +75,35 @@ def quotes(
     ranked = _without_suspects(rated)
     if not ranked or ranked[0].share < (0.0 if are_relevant else ENOUGH):
         return ()
-    chosen = _with_neighbours(_best(ranked), parted)
-    return tuple(Quote(passages[passage].n, parted[passage][at].text) for passage, at in chosen)
+    if are_relevant and _is_thin(asked, ranked[0]):
+        chosen = _of_the_nearest(asked, rated)
+    else:
+        chosen = _best(ranked)
+    chosen_places = _with_neighbours(chosen, parted)
+    return tuple(
+        Quote(passages[passage].n, parted[passage][at].text) for passage, at in chosen_places
+    )
+
+
+def _is_thin(asked: AskedFor, best: _Rated) -> bool:
+    """It shares next to nothing, or only single letters, which every other sentence has."""
+    has_words = any(len(term.text) > 1 for term in asked.terms)
+    return best.share < LITTLE or (has_words and not best.holds_word)
+
+
+def _of_the_nearest(asked: AskedFor, rated: Sequence[_Rated]) -> list[_Rated]:
+    """Where words say nothing, search does: the first passage with what looks like an answer.
+
+    A price is told by the very first or not at all: another thing's price answers nothing.
+    """
+    nearest = 0
+    if asked.expected is not None:
+        fitting = [each for each in rated if asked.expected.search(each.unit.folded)]
+        nearest = min((each.passage for each in fitting), default=0)
+        if asked.is_price and (not fitting or nearest > 0):
+            return []
+        rated = fitting or rated
+    return _without_suspects([each for each in rated if each.passage == nearest])[:MOST_BEST]
 
 
 def _rate(asked: AskedFor, unit: Unit, place: tuple[int, int], about: Sequence[float]) -> _Rated:
@@ -95,7 +124,11 @@ def _rate(asked: AskedFor, unit: Unit, place: tuple[int, int], about: Sequence[f
         for term, mine in zip(asked.terms, own, strict=True)
         if mine and not term.is_carried
     )
-    return _Rated(*place, unit, share, value, shared)
+    holds_word = any(
+        (mine or theirs) and len(term.text) > 1
+        for term, mine, theirs in zip(asked.terms, own, about, strict=True)
+    )
+    return _Rated(*place, unit, share, value, shared, holds_word)
 
 
 def _share_of_letters(letters: frozenset[str], folded: str) -> float:

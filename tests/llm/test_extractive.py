@@ -228,6 +228,35 @@ async def test_relevant_passages_in_other_words_are_quoted_all_the_same() -> Non
     assert draft.text == "家庭成員發生嚴重疾病時，可請家庭照顧假。[1]"
 
 
+TRAVEL = "國內出差住宿費每晚上限新臺幣二千四百元。每月二十五日前送出的單據，於次月十日撥款。"
+TEA = "未拆封的烏龍茶保存期限為兩年。"
+BREWING = "茶葉は百五十ミリリットルに三グラムが目安です。"
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "expected"),
+    [
+        ("飯店一晚最多報多少錢", (TRAVEL, f"{LEAVE}最多三十日。"), "每晚上限新臺幣二千四百元"),
+        ("How long can I keep opened tea?", (BREWING, TEA), "保存期限為兩年"),
+        ("老婆要生了可以請幾天", ("女性同仁分娩前後給予產假八星期。", SICK), "產假八星期"),
+    ],
+)
+async def test_where_no_word_is_shared_the_nearest_passage_answers_not_a_chance_word(
+    question: str, texts: tuple[str, ...], expected: str
+) -> None:
+    draft = await ask(prompt(question, *(passage(n, each) for n, each in enumerate(texts, 1))))
+    assert expected in draft.text, draft.text
+    assert len({line[-3:] for line in draft.text.splitlines()}) == 1, "of one passage"
+
+
+async def test_the_price_of_another_thing_is_none() -> None:
+    asked = "東方美人茶多少錢？"
+    draft = await ask(prompt(asked, passage(1, BREWING), passage(2, PRICES)))
+    assert draft.text == text("chat.no_answer", "zh-TW")
+    draft = await ask(prompt("凍頂烏龍茶多少錢？", passage(1, BREWING), passage(2, PRICES)))
+    assert "520" in draft.text
+
+
 async def test_without_a_question_there_is_nothing_to_say() -> None:
     assert await ask((ChatMessage(Speaker.SYSTEM, "rules"),), TOOL_SEARCH) == Draft("")
 
