@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from gateway.catalogue import text
+from gateway.catalogue import error_text, text
 from gateway.errors import GatewayError
 from gateway.surfaces import mcp_wire as wire
 from gateway.surfaces.local_signing import KEY_FILE, signature, socket_address
@@ -30,12 +30,24 @@ class DownError(GatewayError):
     default_code = DOWN
 
 
+class TooLargeError(GatewayError):
+    """A call that fits into no frame: sent, it would end the run and all its other calls."""
+
+    default_code = "payload_too_large"
+
+
 @dataclass(slots=True)
 class _Waiting:
     """A call that is under way."""
 
     answer: asyncio.Future[wire.FromGateway]
     progress: Progress | None = None
+
+
+def _look_at(answer: asyncio.Future[wire.FromGateway]) -> None:
+    """A call that was not sent any more leaves its error to nobody."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 async def _nobody() -> None:
@@ -96,15 +108,19 @@ class RunLink:
             answer = await self._ask(
                 lambda number: wire.ToolCall(number, name, dict(arguments)), progress
             )
-        except (DownError, wire.RefusedError) as error:
+        except (DownError, TooLargeError, wire.RefusedError) as error:
             return self._sorry(error)
         assert isinstance(answer, wire.Answered)
         self.hello.next_n = max(self.hello.next_n, answer.next_n)
         return wire.answer_of(answer)
 
     def _sorry(self, error: GatewayError) -> ToolAnswer:
-        down = text("mcp.gateway_down", self.hello.language)
-        sentence = error.message if isinstance(error, wire.RefusedError) else down
+        if isinstance(error, wire.RefusedError):
+            sentence = error.message
+        elif isinstance(error, TooLargeError):
+            sentence = error_text(error.code, self.hello.language)
+        else:
+            sentence = text("mcp.gateway_down", self.hello.language)
         told = {"error": {"code": error.code, "message": sentence}}
         return ToolAnswer([TextContent(sentence)], told, is_error=True)
 
@@ -114,10 +130,14 @@ class RunLink:
         socket = await self._connected()
         self._last_id += 1
         number = self._last_id
+        frame = wire.encode(frame_of(number))
+        if len(frame) >= wire.MOST_FRAME_BYTES:
+            raise TooLargeError("call")
         waiting = _Waiting(asyncio.get_running_loop().create_future(), progress)
+        waiting.answer.add_done_callback(_look_at)
         self._calls[number] = waiting
         try:
-            await socket.send_bytes(wire.encode(frame_of(number)))
+            await socket.send_bytes(frame)
             answer = await waiting.answer
         except (ConnectionError, aiohttp.ClientError) as error:
             raise DownError("send") from error

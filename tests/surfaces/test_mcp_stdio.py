@@ -60,6 +60,22 @@ async def test_a_program_reads_through_it_and_a_kill_ends_the_run(
         assert open_runs(world) == 0
 
 
+async def test_a_call_that_is_too_large_says_so_and_ends_no_other(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world:
+        token = await world.token("member")
+        async with Client(program(home, SHUTTEN_TOKEN=token), mode="auto") as client:
+            await client.call_tool("knowledge_search", {"query": "特休"})
+            (run,) = world.app.mcp.runs.open
+            file = {"namespace": "x", "file_path": "x.txt", "content": "QUFB" * (4 * 2**20)}
+            refused = await client.call_tool("IngestDocument", file)
+            assert refused.structured_content["error"]["code"] == "payload_too_large"
+            assert "shutten serve" not in getattr(refused.content[0], "text", "")
+            assert (await client.call_tool("knowledge_search", {"query": "特休"})).is_error is False
+            assert world.app.mcp.runs.open == {run}
+
+
 async def test_it_serves_while_the_gateway_is_away(home: Path) -> None:
     (home / "run").mkdir(parents=True)
     (home / "config.toml").write_text("", "utf-8")
