@@ -13,6 +13,7 @@ from gateway.core.audit import Details, SecurityEvent
 from gateway.errors import ConflictError, GatewayError, InvalidRequestError
 from gateway.interfaces import Audit, Clock, VectorCoverage
 from gateway.operations import embedding_types as types
+from gateway.operations.acting import is_admin
 from gateway.operations.auth import Nothing
 from gateway.operations.table import Caller, Operation, Permission
 from gateway.settings_file import SettingsFile
@@ -120,7 +121,9 @@ class ModelDesk:
     async def status(self, caller: Caller, _request: Nothing) -> types.EmbeddingStatus:
         """What answers questions now, what will, and how far it is."""
         switch = self.seams.switch
-        passages, embedded = await self.seams.coverage.of(switch.wanted.model_key)
+        passages, embedded = None, None
+        if is_admin(caller):
+            passages, embedded = await self.seams.coverage.of(switch.wanted.model_key)
         rows = await asyncio.to_thread(listing, self._folder, self.seams.bundles.models)
         bundled = await asyncio.to_thread(self.seams.bundles.found)
         return types.EmbeddingStatus(

@@ -74,15 +74,16 @@ class EmbeddingStatus:
 
     `model` answers questions now, `wanted` is the one that vectors are made with; they differ
     while a new model's vectors are not whole. `embedded` of `passages` have their vectors of
-    `wanted`.
+    `wanted`: of the whole library, so they are for administrators; None for others, who would
+    see documents come and go that they may not read.
     """
 
     model: str
     unavailable: str | None
     wanted: str
     wanted_unavailable: str | None
-    passages: int
-    embedded: int
+    passages: int | None
+    embedded: int | None
     models: list[ModelView]
 
 

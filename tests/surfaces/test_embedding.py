@@ -27,3 +27,18 @@ async def test_a_model_is_chosen_and_left_again_while_the_gateway_runs(
             # a file that is looked at raises no event here
             while (await admin.rpc("knowledge.embedding.status"))["wanted"] != "none":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
+
+
+async def test_how_much_the_library_holds_is_told_to_admins_alone(
+    template: Path, home: Path
+) -> None:
+    async with serving(template, home) as world:
+        told = {}
+        for login in ("admin", "hr", "member"):
+            async with world.person(login) as person:
+                told[login] = await person.rpc("knowledge.embedding.status")
+        assert told["admin"]["passages"] > 0
+        assert told["admin"]["embedded"] == 0
+        for login in ("hr", "member"):
+            assert (told[login]["passages"], told[login]["embedded"]) == (None, None)
+            assert told[login]["unavailable"] == told["admin"]["unavailable"]
