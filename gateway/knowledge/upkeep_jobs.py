@@ -14,6 +14,7 @@ log = structlog.get_logger()
 
 GRACE = timedelta(minutes=10)  # an upload of the same bytes may be under way (A30)
 SWEEP_EVERY = timedelta(minutes=9)  # with the grace: gone within 20 minutes
+ABANDONED = timedelta(days=1)  # no upload takes that long, of whichever process
 SOON = timedelta(minutes=1)
 
 
@@ -68,6 +69,7 @@ class UpkeepJobs:
             if sha256 not in used and stored_at < before and not self.gate.is_held(sha256):
                 await self.blobs.remove(sha256)
                 log.info("blob_swept", sha256=sha256)
+        await self.blobs.sweep_partial(self.clock.now() - ABANDONED)
 
     async def optimize(self, _job: Job) -> None:
         """Again in a minute while a reader still holds the old state."""

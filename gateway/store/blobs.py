@@ -1,6 +1,7 @@
 """Originals as files named by their SHA-256: written aside, synced, then renamed."""
 
 import asyncio
+import contextlib
 import errno
 import hashlib
 import os
@@ -66,11 +67,15 @@ class BlobFolder:
             os.utime(path)
         _sync(path.parent)
 
-    def sweep_partial(self, before: datetime) -> None:
-        """Remove what a killed process left half-written."""
+    async def sweep_partial(self, before: datetime) -> None:
+        """As Blobs.sweep_partial."""
+        await asyncio.to_thread(self._sweep_partial, before)
+
+    def _sweep_partial(self, before: datetime) -> None:
         for path in self._folder.glob(f"{_PARTIAL}*"):
-            if _changed_at(path) < before:
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # another process is done with it
+                if _changed_at(path) < before:
+                    path.unlink()
 
 
 def _changed_at(path: Path) -> datetime:

@@ -134,5 +134,5 @@ async def open_store(home: Path, clock: Clock, ids: Ids) -> AsyncIterator[Store]
         await knowledge.alone(access.look)
         store = Store(home, (inbox, knowledge), access, clock, ids)
         await store.maintenance.reindex()
-        store.blobs.sweep_partial(clock.now() - _ABANDONED)
+        await store.blobs.sweep_partial(clock.now() - _ABANDONED)
         yield store

@@ -3,7 +3,7 @@
 import asyncio
 import io
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -113,6 +113,20 @@ async def test_fresh_originals_stay_for_the_source_that_may_come(shelf: Shelf) -
     shelf.clock.wind(minutes=10)  # the next sweep, within 20 minutes in all
     await shelf.ingestion.drain()
     assert await blobs(shelf) == set()
+
+
+async def test_what_a_killed_process_left_half_written_goes_without_a_restart(
+    shelf: Shelf,
+) -> None:
+    folder = shelf.store.blobs.path("0" * 64).parents[1]
+    left = folder / ".partial-of-a-killed-one"
+    left.write_bytes(b"half a salary table")
+    written_at = datetime.fromtimestamp(left.stat().st_mtime, UTC)
+    for waited, is_left in ((timedelta(hours=23), True), (timedelta(hours=25), False)):
+        shelf.clock.wind(seconds=(written_at + waited - shelf.clock.now()).total_seconds())
+        await shelf.store.jobs.put("sweep_blobs", "", shelf.clock.now())
+        await shelf.ingestion.drain()
+        assert left.exists() is is_left
 
 
 async def test_a_removed_collection_is_emptied_source_by_source(shelf: Shelf) -> None:
