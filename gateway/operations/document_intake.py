@@ -159,8 +159,10 @@ class DocumentIntake:
         seams = self._seams
         turn_id = caller.turn_id or seams.ids.new()
         turn = ProposingTurn(turn_id, caller.audience, side, caller.surface)
+        collection, scope = await seams.proposals.readable(turn, slug)
+        if collection.slug != slug:  # by its id: that names no namespace
+            raise NotFoundError("namespace")
         if content is None:
-            _, scope = await seams.proposals.readable(turn, slug)
             readable = scope.collections
             if not await seams.pictures.may_propose(side.agent_id, file_path, readable):
                 raise _NO_FILE

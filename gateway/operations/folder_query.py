@@ -19,7 +19,9 @@ MOST_RESULTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One passage; `score` compares results of one answer, and nothing else."""
+    """One passage; `score` compares results of one answer, and nothing else. `is_flagged`: it
+    holds wording that looks like an instruction to a model.
+    """
 
     content: str
     document_id: str
@@ -28,6 +30,7 @@ class Result:
     locator: str
     metadata: Mapping[str, Value]
     score: float
+    is_flagged: bool
 
 
 class FolderQuery:
@@ -88,6 +91,7 @@ class FolderQuery:
                 locator=hit.passage.locator.label(),
                 metadata=metadata[hit.passage.source_id],
                 score=round(hit.score, 4),
+                is_flagged=hit.passage.is_flagged,
             )
             for hit in hits
             if hit.passage.source_id in metadata

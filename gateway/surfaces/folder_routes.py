@@ -66,6 +66,7 @@ _RESULT = {
     **dict.fromkeys(("content", "document_id", "folder_id", "name", "locator"), _TEXT),
     "metadata": _METADATA,
     "score": {"type": "number"},
+    "is_flagged": {"type": "boolean"},
 }
 SCHEMAS: Mapping[str, Schema] = {
     **{f"folders.{name}": schema for name, schema in _NAMED.items()},

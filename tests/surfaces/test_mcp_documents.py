@@ -379,6 +379,10 @@ async def test_an_agents_document_waits_for_approval(template: Path, home: Path)
         job = answer.structured["job_id"]
         assert answer.structured["status"] == "awaiting_approval"
         assert answer.structured["pages"] == 3
+        handbook = await world.app.store.collections.find_by_slug("handbook")
+        assert handbook is not None
+        by_id = await ask(link, "IngestDocument", **{**given, "namespace": handbook.id})
+        assert by_id["error"]["code"] == "not_found"  # as an account is told: that is no slug
         assert words(answer).startswith(f"Awaiting approval (job: {job}, 3 pages).")
         followed = {"namespace": "handbook", "job_id": job}
         assert words(await call(link, "IngestStatus", **followed)) == (
