@@ -49,6 +49,7 @@ TABLE: dict[str, ErrorCode] = {
         ErrorCode("request_timeout", 504),
         ErrorCode("idempotency_reused", 409),
         ErrorCode("idempotency_running", 409),
+        ErrorCode("idempotency_unknown", 409),
         ErrorCode("payload_too_large", 413),
         ErrorCode("unavailable", 503),
         ErrorCode("knowledge_disabled", 503),

@@ -62,7 +62,7 @@ class Idempotency:
         """The answer of `run`, or the one that the same call had under this key.
 
         ConflictError: `idempotency_reused`, the key was another call's; `idempotency_running`, it
-        is being done; `outcome_unknown`, it was begun and its end is not on record.
+        is being done; `idempotency_unknown`, it was begun and its end is not on record.
         """
         holder = _holder(caller)
         if key is None or holder is None:
@@ -113,7 +113,7 @@ def _answer_of(request: str, found: tuple[str, bytes | None], *, is_running: boo
     if before != request:
         raise ConflictError("idempotency key", code="idempotency_reused")
     if answer is None:
-        code = "idempotency_running" if is_running else "outcome_unknown"
+        code = "idempotency_running" if is_running else "idempotency_unknown"
         raise ConflictError("idempotency key", code=code)
     return msgspec.json.decode(answer)
 

@@ -228,7 +228,7 @@ async def test_a_call_that_was_begun_before_the_end_is_not_begun_again(
         write = world.app.store._knowledge.write
         await write(lambda c: raw(c).execute("UPDATE repeats SET answer = NULL").rowcount)
         assert (await call(hr, name, params, Idempotency_Key="k"))[1]["error"]["code"] == (
-            "outcome_unknown"
+            "idempotency_unknown"
         )
         old = "UPDATE repeats SET at = at - 24 * 3600 * 1000000"
         await write(lambda c: raw(c).execute(old).rowcount)
