@@ -24,6 +24,8 @@ PAGE_S = 10.0  # for a page
 MEMORY_MB = 1_024  # or less, by `extract_memory_mb`
 MOST_WAITING = 64
 MOST_WAIT_S = 30.0  # in the queue
+LATE_AT = 2  # pages of one file in a row that took too long: its others would hold all up
+LATE_FOR_S = 60.0  # and are not tried for so long
 
 
 def _nobody(_done: int, _of: int) -> None:
@@ -41,6 +43,7 @@ class PageRenderer:
         self._page_s = page_s
         self._lane = asyncio.Lock()
         self._waiting = 0
+        self._late: dict[Path, list[float]] = {}  # when its last pages took too long
 
     async def count(self, path: Path) -> int:
         """Pages of the file. ExtractionError; GatewayError `pages_busy`."""
@@ -60,7 +63,13 @@ class PageRenderer:
     async def _drawn(self, path: Path, page: int, dpi: int) -> Drawn:
         task = Task(path, self._request(page, dpi), MOST_BYTES + FRAME_BYTES, _nobody)
         result = await self._in_turn(task)
-        raise_unless_done(result, over="document_limits")
+        try:
+            raise_unless_done(result, over="document_limits")
+        except ExtractionError as error:
+            if error.code == "extract_timeout":
+                self._late.setdefault(path, []).append(asyncio.get_running_loop().time())
+            raise
+        self._late.pop(path, None)
         drawn, is_sandboxed = _decoded(result.output)
         if not is_sandboxed and not self._limits.may_run_unsandboxed:
             raise ExtractionError("drawn without sandbox", code="sandbox_unavailable")
@@ -79,6 +88,7 @@ class PageRenderer:
         except TimeoutError as error:
             raise GatewayError("the pages before took too long", code="pages_busy") from error
         try:
+            self._refuse_slow(task.path)
             return await self._zygote.ask(task)
         except FileNotFoundError as error:
             raise NotFoundError("original") from error
@@ -87,6 +97,13 @@ class PageRenderer:
             raise ExtractionError(repr(error)) from error
         finally:
             self._lane.release()
+
+    def _refuse_slow(self, path: Path) -> None:
+        """Files that were slow long ago are forgotten on the way."""
+        since = asyncio.get_running_loop().time() - LATE_FOR_S
+        self._late = {each: late for each, late in self._late.items() if late[-1] > since}
+        if len(self._late.get(path, ())) >= LATE_AT:
+            raise ExtractionError("its pages before took too long", code="extract_timeout")
 
     def _request(self, page: int, dpi: int) -> Request:
         limits = self._limits

@@ -40,7 +40,7 @@ async def renderer() -> AsyncIterator[PageRenderer]:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def hostile() -> AsyncIterator[PageRenderer]:
-    made = PageRenderer(LIMITS, DRAWER, page_s=1.0)
+    made = PageRenderer(LIMITS, DRAWER, page_s=2.0)
     yield made
     await made.close()
 
@@ -252,6 +252,24 @@ async def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert ended == ["pages_busy"] * 2  # over 64
         assert first.result() == "extract_timeout"
         assert {each.result() for each in rest} == {"pages_busy"}  # waited too long
+    finally:
+        await renderer.close()
+
+
+@in_loop
+async def test_a_file_whose_pages_take_too_long_holds_others_up_twice_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renderer = PageRenderer(LIMITS, DRAWER, page_s=0.3)
+    slow, other = put(tmp_path, b"sleep"), tmp_path / "other"
+    other.write_bytes(b"whole")
+    try:
+        assert [await code_of(renderer, slow) for _ in range(2)] == ["extract_timeout"] * 2
+        slow.write_bytes(b"whole")  # would be drawn, were it tried
+        assert await code_of(renderer, slow) == "extract_timeout"
+        assert picture(await renderer.draw(other, 1, 144)).size == (1, 1)
+        monkeypatch.setattr(page_renderer, "LATE_FOR_S", 0.0)
+        assert picture(await renderer.draw(slow, 1, 144)).size == (1, 1)
     finally:
         await renderer.close()
 
