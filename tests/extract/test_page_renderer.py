@@ -40,7 +40,7 @@ async def renderer() -> AsyncIterator[PageRenderer]:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def hostile() -> AsyncIterator[PageRenderer]:
-    made = PageRenderer(LIMITS, DRAWER, page_s=2.0)
+    made = PageRenderer(LIMITS, DRAWER, page_s=1.0)
     yield made
     await made.close()
 

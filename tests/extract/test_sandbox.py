@@ -77,7 +77,7 @@ def is_gone(process: int) -> bool:
     while time.monotonic() < until:
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # between opening and reading
             return True
         if state == "Z":
             return True
