@@ -57,6 +57,7 @@ SERVER_LOG = logging.getLogger("shutten.http")  # what it says of broken request
 SERVER_LOG.setLevel(logging.CRITICAL)
 LINGER_S = 2.0  # for what still comes of a request that was refused
 READ_AHEAD_BYTES = 2**16  # of each connection: what nobody asked for yet fills no memory
+MOST_LINE_BYTES = 64 * 2**10  # of an address: a thousand Chinese characters take nine
 UNSETTLED = ("unknown", "dead")
 ROUTES = (  # described for /openapi.json
     *upload.ROUTES,
@@ -194,6 +195,7 @@ def runner_of(application: web.Application) -> web.AppRunner:
         logger=SERVER_LOG,
         lingering_time=LINGER_S,
         read_bufsize=READ_AHEAD_BYTES,
+        max_line_size=MOST_LINE_BYTES,
     )
 
 
