@@ -59,9 +59,7 @@ def _revisions(parts: TurnParts) -> Revisions:
     return Revisions(shelf, search, scopes, store.audit, parts.clock, is_open=is_open)
 
 
-def _runs(
-    parts: TurnParts, sign_in: SignIn, proposals: Proposals, more: Sequence[Tool]
-) -> RunBox:
+def _runs(parts: TurnParts, sign_in: SignIn, proposals: Proposals, more: Sequence[Tool]) -> RunBox:
     store, is_open = parts.shelves.store, parts.knowledge.switches.enabled
     runs = Runs(sign_in, store.agents, parts.files, parts.scopes, parts.ids, is_open=is_open)
     search = filtering(parts.shelves)
