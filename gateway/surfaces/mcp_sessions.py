@@ -9,6 +9,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from gateway.operations.table import Caller
 from gateway.surfaces.mcp_asgi import Application
+from gateway.surfaces.mcp_bound import Bounded
 from gateway.surfaces.mcp_http import CALLER, Served
 from gateway.surfaces.mcp_server import Context, build
 from gateway.surfaces.mcp_tools import FixedTools
@@ -41,7 +42,7 @@ async def keep(toolbox: FixedTools, serving: "asyncio.Future[Served]", end: asyn
         max_sessions=MOST_SESSIONS,
     )
     async with manager.run():
-        serving.set_result(HttpSessions(manager.handle_request))
+        serving.set_result(HttpSessions(Bounded(manager.handle_request)))
         await end.wait()
 
 

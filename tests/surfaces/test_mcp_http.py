@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import gateway as gateway_package
 from gateway.operations.table import Caller
+from gateway.surfaces.mcp_bound import MOST_OF_ONE
 from gateway.surfaces.mcp_tools import (
     FixedTools,
     ImageContent,
@@ -91,6 +92,37 @@ async def test_every_answer_fits_the_schema_of_its_revision(template: Path, home
             unknown = await wire.ask("tools/call", {"name": "nothing", "arguments": {}})
             assert unknown["error"]["code"] == -32602
             assert (await wire.ask("prompts/list"))["error"]["code"] == -32601
+
+
+async def test_nobody_keeps_the_others_out_with_sessions_of_their_own(
+    template: Path, home: Path
+) -> None:
+    async with gateway(template, home) as world, aiohttp.ClientSession() as session:
+        told = {login: await world.token(login) for login in ("member", "hr")}
+
+        def wire(login: str) -> Wire:
+            return Wire(world.url, told[login], HANDSHAKES[-1], session)
+
+        async def is_open(each: Wire) -> bool:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            async with session.post(each.url, json=body, headers=each.headers) as answer:
+                assert answer.status in (200, 404)
+                return answer.status == 200
+
+        other, first, kept = wire("hr"), wire("member"), wire("member")
+        for each in (other, first, kept):
+            await each.begin()
+        headers = {**kept.headers, "Accept": "nothing"}
+        async with session.post(kept.url, json={}, headers=headers) as refused:
+            assert refused.status == 406  # and yet the session counts
+        for _ in range(MOST_OF_ONE - 1):
+            await wire("member").begin()
+        assert not await is_open(first)
+        assert await is_open(kept)
+        assert await is_open(other)
+        for _ in range(MOST_OF_ONE):
+            await wire("member").begin()
+        assert not await is_open(kept)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
