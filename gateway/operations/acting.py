@@ -1,6 +1,10 @@
 """As whom an operation acts, and what a program's token may not do."""
 
+from collections.abc import Sequence
+
 from gateway.core.access import Account
+from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.scope import Scope
 from gateway.errors import GatewayError, NotFoundError, NotSignedInError
 from gateway.interfaces import Accounts, Act, Clock
 from gateway.operations.table import Caller
@@ -11,6 +15,29 @@ def act_of(caller: Caller, clock: Clock) -> Act:
     if caller.account is None and not caller.is_local:
         raise NotSignedInError
     return Act(caller.account.id if caller.account is not None else None, clock.now())
+
+
+def access_entry(
+    action: AccessAction,
+    caller: Caller,
+    scope: Scope,
+    clock: Clock,
+    *,
+    query: str = "",
+    results: Sequence[str] = (),
+) -> AccessEntry:
+    """The row of one read by a caller with an agent or without, not written yet."""
+    return AccessEntry(
+        action,
+        clock.now(),
+        account_id=caller.account.id if caller.account is not None else None,
+        agent_id=caller.agent.agent_id if caller.agent is not None else None,
+        channel=caller.surface,
+        turn_id=caller.turn_id,
+        query=query[:QUERY_KEPT_CHARS],
+        collections=tuple(sorted(scope.collections)),
+        results=tuple(results),
+    )
 
 
 def is_admin(caller: Caller) -> bool:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.core.audit import AccessAction, AccessEntry
+from gateway.core.audit import AccessAction
 from gateway.core.filters import Filter, Value
 from gateway.core.matching import storable
 from gateway.core.passages import Hit
 from gateway.errors import InvalidRequestError
 from gateway.interfaces import Clock, FilteringRetriever, Scopes, Sources
+from gateway.operations.acting import access_entry
 from gateway.operations.table import Caller
 
 SURFACE = "folders"
@@ -65,13 +66,7 @@ class FolderQuery:
         if not 1 <= top_k <= MOST_RESULTS:
             raise InvalidRequestError("top_k", reason=f"top_k: 1 to {MOST_RESULTS}")
         scope = await self._scopes.scope(caller.audience, caller.agent)
-        entry = AccessEntry(
-            AccessAction.SEARCH,
-            self._clock.now(),
-            account_id=None if caller.account is None else caller.account.id,
-            agent_id=None if caller.agent is None else caller.agent.agent_id,
-            channel=SURFACE,
-        )
+        entry = access_entry(AccessAction.SEARCH, caller, scope, self._clock)
         found = await self._search.search(text, scope, top_k, entry=entry, within=within)
         return await self._results(found.hits)
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.core.access import Collection
-from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.scope import Scope
 from gateway.errors import GatewayError, NotFoundError, NotSignedInError
 from gateway.interfaces import Audit, Clock, Collections, Scopes
+from gateway.operations.acting import access_entry
 from gateway.operations.table import Caller
 
 
@@ -65,14 +66,4 @@ class Namespaces:
         results: Sequence[str] = (),
     ) -> AccessEntry:
         """A row, not written yet."""
-        return AccessEntry(
-            action,
-            self.clock.now(),
-            account_id=caller.account.id if caller.account is not None else None,
-            agent_id=caller.agent.agent_id if caller.agent is not None else None,
-            channel=caller.surface,
-            turn_id=caller.turn_id,
-            query=query[:QUERY_KEPT_CHARS],
-            collections=tuple(sorted(scope.collections)),
-            results=tuple(results),
-        )
+        return access_entry(action, caller, scope, self.clock, query=query, results=results)

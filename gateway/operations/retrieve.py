@@ -10,7 +10,6 @@ from typing import Protocol
 from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.chat import ChatMessage
 from gateway.core.filters import Filter
-from gateway.core.followups import Wording
 from gateway.core.grounding import Reference, Scored, merged, passing
 from gateway.core.lookups import Lookup
 from gateway.core.passages import SearchResult
@@ -69,17 +68,6 @@ class Retrieved:
 
 class FilteringSearch(Protocol):
     """Search within a scope and a filter; writes the access log itself."""
-
-    async def search(
-        self,
-        query: str,
-        scope: Scope,
-        limit: int,
-        *,
-        entry: AccessEntry,
-        wordings: Sequence[Wording] = (),
-        within: Filter | None = None,
-    ) -> SearchResult: ...
 
     async def search_each(
         self,

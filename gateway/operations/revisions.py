@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gateway.core.access import Collection, Role, SubjectKind
-from gateway.core.audit import QUERY_KEPT_CHARS, AccessAction, AccessEntry
+from gateway.core.audit import AccessAction, AccessEntry
 from gateway.core.documents import Source, WholeText
 from gateway.core.matching import storable
 from gateway.core.passages import Hit, SearchMode, SearchResult
@@ -23,6 +23,7 @@ from gateway.interfaces import (
     Scopes,
     Sources,
 )
+from gateway.operations.acting import access_entry
 from gateway.operations.table import Caller
 
 MODES = ("hybrid", "lexical", "semantic", "rrf")
@@ -192,16 +193,7 @@ class Revisions:
     # ------------------------------------------------------------ the log
 
     def _entry(self, action: AccessAction, caller: Caller, scope: Scope, query: str) -> AccessEntry:
-        return AccessEntry(
-            action,
-            self._clock.now(),
-            account_id=caller.account.id if caller.account is not None else None,
-            agent_id=caller.agent.agent_id if caller.agent is not None else None,
-            channel=caller.surface,
-            turn_id=caller.turn_id,
-            query=query[:QUERY_KEPT_CHARS],
-            collections=tuple(sorted(scope.collections)),
-        )
+        return access_entry(action, caller, scope, self._clock, query=query)
 
     async def _log(self, entry: AccessEntry, results: Sequence[str]) -> None:
         await self._audit.record(replace(entry, results=tuple(results)))

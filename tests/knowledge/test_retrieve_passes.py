@@ -5,10 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gateway.core.access import AgentSide, Audience, AudienceKind, ScopeFacts
-from gateway.core.audit import AccessEntry
 from gateway.core.chat import ChatMessage, Draft, Speaker
 from gateway.core.filters import Filter
-from gateway.core.followups import Wording
 from gateway.core.lookups import Lookup
 from gateway.core.messages import InboundMessage
 from gateway.core.passages import SearchMode, SearchResult
@@ -40,18 +38,6 @@ class SlowSearch:
         self.most_of_one = 0
         self.most = 0
         self.sizes: set[int] = set()
-
-    async def search(
-        self,
-        query: str,
-        scope: Scope,
-        limit: int,
-        *,
-        entry: AccessEntry,
-        wordings: Sequence[Wording] = (),
-        within: Filter | None = None,
-    ) -> SearchResult:
-        return (await self.search_each([Lookup(query, entry, wordings)], scope, limit))[0]
 
     async def search_each(
         self,
