@@ -1,6 +1,7 @@
 """Collections as a person meets them: who may list, open, make, change and delete which."""
 
 import dataclasses
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -224,7 +225,7 @@ class Desk:
         that it does not list has no parent then.
         """
         collection = await self.require(account, reference, Role.OWNER)
-        if confirm_name.strip() != collection.name:
+        if _typed(confirm_name) != _typed(collection.name):
             raise InvalidRequestError("confirm_name", reason="confirm_name: not the name")
         event = self._event("knowledge_collection_deleted", account, collection)
         held = await self._held(account)
@@ -271,3 +272,8 @@ class Desk:
             account.id,
             {**details, "changes": changes} if changes else details,
         )
+
+
+def _typed(name: str) -> str:
+    """As a keyboard makes it: a program may have named it by letters and marks apart."""
+    return unicodedata.normalize("NFC", name.strip())

@@ -145,6 +145,10 @@ async def test_a_folder_that_holds_documents_is_deleted_by_its_name(
         assert await hr.refused("DELETE", path, params=wrong) == (422, "invalid_request")
         right = {"confirm_name": "Product Docs"}
         assert (await hr.send("DELETE", path, params=right))[0] == 204
+        decomposed = await hr.folder("カ\u3099イト\u3099")  # as file names of some systems are
+        await hr.document(decomposed)
+        typed = {"confirm_name": "ガイド"}
+        assert (await hr.send("DELETE", f"{FOLDERS}/{decomposed}", params=typed))[0] == 204
 
 
 async def test_lists_go_page_by_page_whatever_is_added_meanwhile(
