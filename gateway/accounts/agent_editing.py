@@ -110,13 +110,16 @@ class AgentEditor:
         return found
 
     async def _edit(self, agent_id: str, edit: Callable[[Path], None]) -> None:
-        folder = self._folder / agent_id
         if not is_agent_id(agent_id):
             raise NotFoundError(agent_id)
+        # to its end, also when whoever asked gives up: the thread goes on, and none may beside it
+        await asyncio.shield(self._edited(self._folder / agent_id, edit))
+
+    async def _edited(self, folder: Path, edit: Callable[[Path], None]) -> None:
         async with self._one_at_a_time:
             try:
                 if not await asyncio.to_thread(has_files, folder):
-                    raise NotFoundError(agent_id)
+                    raise NotFoundError(folder.name)
                 await asyncio.to_thread(edit, folder)
             except OSError as error:
                 raise unwritable(error) from error

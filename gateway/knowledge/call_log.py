@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import errno
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -67,8 +68,7 @@ class CallLog:
         try:
             raw = None if called.answer is None else await self._keep(called, at)
             line = msgspec.json.encode(_line(called, at, raw)) + b"\n"
-            async with self._writing:
-                await asyncio.to_thread(_append, self._folder, line)
+            await asyncio.shield(self._write(partial(_append, self._folder, line)))
         except (OSError, GatewayError) as error:
             self._tell(error)
         else:
@@ -86,8 +86,13 @@ class CallLog:
         """Remove what is older, and the oldest answers where they are too many."""
         await asyncio.to_thread(_purge, self._folder / RAW, before)
         await self._records.forget(before)
+        shorten = partial(_shorten, self._folder / HISTORY, _written(before))
+        await asyncio.shield(self._write(shorten))
+
+    async def _write(self, work: Callable[[], None]) -> None:
+        """To its end, also when whoever asked gives up: no thread may write beside another."""
         async with self._writing:
-            await asyncio.to_thread(_shorten, self._folder / HISTORY, _written(before))
+            await asyncio.to_thread(work)
 
     async def _keep(self, called: Called, at: datetime) -> str | None:
         """The name under `raw/`; None where a document of it went meanwhile."""

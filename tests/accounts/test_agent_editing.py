@@ -165,6 +165,16 @@ async def test_additions_side_by_side_are_all_there(desk: Desk) -> None:
     assert found == frozenset({"hr", *(f"c{n}" for n in range(8))})
 
 
+async def test_an_addition_that_was_given_up_is_whole_before_the_next_begins(desk: Desk) -> None:
+    desk.write(f"{COMMENTED}\n" + "# a note\n" * 20_000)  # which takes a while to read
+    given_up = asyncio.create_task(desk.editor.list_collection("anna", "first"))
+    await asyncio.sleep(0.01)
+    given_up.cancel()
+    await desk.editor.list_collection("anna", "second")
+    found = (await desk.settings()).knowledge.collections
+    assert found == frozenset({"hr", "first", "second"})
+
+
 async def test_an_agent_whose_folder_or_file_was_taken_away_is_absent_until_it_is_back(
     desk: Desk,
 ) -> None:
