@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+TURN_S = 10.0  # for the uploads under way to get their sources
+
 
 class UploadGate:
-    """Any number of uploads at once, or one sweep alone."""
+    """Any number of uploads at once, or one sweep alone; uploads that come wait for its turn."""
 
     def __init__(self) -> None:
         self._uploads = 0
@@ -45,15 +47,31 @@ class UploadGate:
 
     @asynccontextmanager
     async def sweep(self) -> AsyncIterator[bool]:
-        """False while an upload is under way: the sweep then comes later."""
-        async with self._changed:
-            is_alone = self._uploads == 0 and not self._is_sweeping
-            if is_alone:
-                self._is_sweeping = True
+        """False where another sweep is on, or uploads take their time: it then comes later."""
+        is_alone = False
+        if not self._is_sweeping:
+            self._is_sweeping = True
+            is_alone = await self._alone()
         try:
             yield is_alone
         finally:
             if is_alone:
-                async with self._changed:
-                    self._is_sweeping = False
-                    self._changed.notify_all()
+                await self._open()
+
+    async def _alone(self) -> bool:
+        is_alone = False
+        try:
+            async with asyncio.timeout(TURN_S), self._changed:
+                await self._changed.wait_for(lambda: self._uploads == 0)
+            is_alone = True
+        except TimeoutError:
+            pass
+        finally:
+            if not is_alone:
+                await self._open()
+        return is_alone
+
+    async def _open(self) -> None:
+        async with self._changed:
+            self._is_sweeping = False
+            self._changed.notify_all()

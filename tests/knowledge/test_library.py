@@ -10,6 +10,7 @@ import pytest
 from gateway.core.documents import Source, SourceKind, SourceState, SourceWarning
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import GatewayError, NotFoundError
+from gateway.knowledge import upload_gate
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.operations.library_types import Beside, source_view
 from tests.knowledge.shelf import OWNER, Shelf
@@ -143,24 +144,41 @@ async def test_a_removed_collection_is_emptied_source_by_source(shelf: Shelf) ->
     assert all([await shelf.store.sources.find(each.id) is None for each in sources])
 
 
-async def test_a_sweep_waits_for_nobody_and_lets_uploads_wait() -> None:
-    gate = UploadGate()
-    async with gate.upload(), gate.sweep() as is_alone:
-        assert not is_alone
+async def test_a_sweep_gets_its_turn_and_lets_uploads_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate, ended = UploadGate(), asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(_upload(gate, ended))
+        await asyncio.sleep(0)
+        sweeping = tasks.create_task(_sweep(gate))
+        await asyncio.sleep(0)
+        later = tasks.create_task(_upload(gate))  # there is always another one
+        assert not await _sweep(gate)  # one at a time
+        assert [each.done() for each in (first, sweeping, later)] == [False] * 3
+        ended.set()
+    assert sweeping.result()
     async with gate.sweep() as is_alone, asyncio.TaskGroup() as tasks:
         assert is_alone
-        async with gate.sweep() as is_second_alone:
-            assert not is_second_alone
-        uploading = tasks.create_task(_upload(gate))
+        given_up = tasks.create_task(_upload(gate))
         await asyncio.sleep(0)
-        assert not uploading.done()
-        uploading.cancel()
+        assert not given_up.done()
+        given_up.cancel()
+    monkeypatch.setattr(upload_gate, "TURN_S", 0.0)
+    async with gate.upload():
+        assert not await _sweep(gate)
     await _upload(gate)
 
 
-async def _upload(gate: UploadGate) -> None:
+async def _sweep(gate: UploadGate) -> bool:
+    async with gate.sweep() as is_alone:
+        return is_alone
+
+
+async def _upload(gate: UploadGate, until: asyncio.Event | None = None) -> None:
     async with gate.upload():
-        return
+        if until is not None:
+            await until.wait()
 
 
 async def test_a_new_source_waits_for_its_turn(shelf: Shelf) -> None:
