@@ -1,9 +1,16 @@
 """Whether a passage supports a sentence that cites it, by rule and without a model (F3)."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from gateway.core.matching import match_text, script
+from gateway.core.support_contrast import (
+    is_added,
+    is_done_to_doer,
+    is_of_other_topic,
+    is_reversed,
+)
 from gateway.core.support_evidence import Clause, Evidence, clauses, squeezed
 from gateway.core.support_numbers import CODES, OTHER, Number, numbers
 from gateway.core.support_pairing import is_mispaired
@@ -24,6 +31,7 @@ from gateway.core.support_polarity import (
     says_no,
     waives,
 )
+from gateway.core.support_powers import is_held_by_other
 from gateway.core.support_spelling import spelled_out
 from gateway.core.support_tables import is_of_other_row
 from gateway.core.support_words import content, coverage, is_turned, overlap, words
@@ -68,13 +76,20 @@ def fault(claim: str, evidence: Evidence) -> Fault | None:
     folded = match_text(claim)
     if squeezed(folded) in evidence.squeezed:
         return None  # quoted as it stands
+    found = _fault_in_any_language(folded, evidence)
+    if found or script(claim) != evidence.script:
+        return found
+    return _fault_of_words(claim, folded, evidence) or _fault_of_clauses(folded, evidence)
+
+
+def _fault_in_any_language(folded: str, evidence: Evidence) -> Fault | None:
+    """Numbers, part numbers and the cells of tables are found as they stand."""
     if _has_wrong_number(folded, evidence):
         return Fault.NUMBER
     if _has_wrong_code(folded, evidence):
         return Fault.NAME
-    if script(claim) != evidence.script:
-        return None
-    return _fault_of_words(claim, folded, evidence) or _fault_of_clauses(folded, evidence)
+    is_other = is_of_other_row(folded, evidence.rows) and not says_no(folded)
+    return Fault.PAIRING if is_other else None
 
 
 def share(claim: str, evidence: Evidence) -> float:
@@ -117,16 +132,33 @@ def _limits(folded: str, *, is_latin: bool) -> tuple[float, float]:
 
 
 def _fault_of_clauses(folded: str, evidence: Evidence) -> Fault | None:
-    if is_of_other_row(folded, evidence.rows) and not says_no(folded):
-        return Fault.PAIRING
     claims = tuple(clauses(folded))
-    for clause in claims:
-        if _is_denied(clause, evidence):
-            return Fault.NEGATION
-        nearest = [each for each in evidence.nearest(clause.words) if not each.is_question]
-        if nearest and all(_swaps(clause, each) for each in nearest):
-            return Fault.PARTY
-    if any(is_done_by_other(clause.text, evidence.texts) for clause in claims):
+    if is_reversed(folded, claims, evidence):
+        return Fault.NEGATION
+    if is_added(folded, claims, evidence):
+        return Fault.INVENTED
+    if _is_of_other_party(folded, claims, evidence):
+        return Fault.PARTY
+    if any(is_of_other_topic(claim, evidence) for claim in claims):
+        return Fault.PAIRING
+    found = (_fault_of_clause(claim, evidence) for claim in claims)
+    return next(filter(None, found), None) or _fault_of_whole(folded, claims, evidence)
+
+
+def _is_of_other_party(folded: str, claims: Sequence[Clause], evidence: Evidence) -> bool:
+    sentences = [each.text for each in evidence.sentences]
+    return is_held_by_other(folded, sentences) or is_done_to_doer(claims, evidence)
+
+
+def _fault_of_clause(claim: Clause, evidence: Evidence) -> Fault | None:
+    if _is_denied(claim, evidence):
+        return Fault.NEGATION
+    nearest = [each for each in evidence.nearest(claim.words) if not each.is_question]
+    return Fault.PARTY if nearest and all(_swaps(claim, each) for each in nearest) else None
+
+
+def _fault_of_whole(folded: str, claims: Sequence[Clause], evidence: Evidence) -> Fault | None:
+    if any(is_done_by_other(claim.text, evidence.texts) for claim in claims):
         return Fault.PARTY
     return Fault.PAIRING if is_mispaired(folded, evidence) else None
 

@@ -63,6 +63,11 @@ _TO = (
 )
 
 
+def party(name: str) -> int | str:
+    """One value for all names of a party that is known here, the name itself for others."""
+    return _PARTY.get(name, name)
+
+
 def swaps(claim: str, clause: str) -> bool:
     """Two folded clauses about the same thing name other parties, or the same ones turned round."""
     if _names_other(claim, clause):

@@ -138,6 +138,11 @@ def _restrictions(folded: str) -> frozenset[str]:
     return frozenset(_RESTRICTING.findall(folded))
 
 
+def is_restricted(folded: str) -> bool:
+    """It says `only` or the like."""
+    return _RESTRICTING.search(folded) is not None
+
+
 def is_answered(answer: str) -> bool:
     """The answer begins with a yes or a no."""
     return bool(_YES_ANSWER.match(answer) or _NO_ANSWER.match(answer))

@@ -33,6 +33,7 @@ _IMPLIED = tuple(
         (r"免費/無料/不收費/\bfree\b/\bno charge\b", "0"),
         (r"\bfirst year\b/初年度", "1 year"),
         (r"\bfirst month\b", "1 month"),
+        (r"\bfirst hour\b", "1 hour"),
         (r"\bweekly\b/毎週/每週", "7 days"),
     )
 )
