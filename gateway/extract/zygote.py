@@ -81,8 +81,10 @@ class Zygote:
             return
         with contextlib.suppress(ProcessLookupError):
             running.process.kill()
-        await running.process.wait()
-        running.control.close()
+        try:
+            await running.process.wait()
+        finally:
+            running.control.close()
 
     async def _exchange(self, task: Task) -> Result:
         running = await self._started()
@@ -100,15 +102,19 @@ class Zygote:
             return self._running
         await self.close()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                stdin=theirs.fileno(),
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=dict(self.environment),
-                cwd="/",
-            )
+        try:
+            with theirs:
+                process = await asyncio.create_subprocess_exec(
+                    *self.command,
+                    stdin=theirs.fileno(),
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    env=dict(self.environment),
+                    cwd="/",
+                )
+        except (OSError, asyncio.CancelledError):
+            ours.close()
+            raise
         self._running = _Running(process, ours)
         return self._running
 

@@ -1,6 +1,7 @@
 """What a document that takes over the reading child can do: nothing but end."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -216,3 +217,18 @@ async def test_a_command_that_does_not_start_is_an_error(file: Path) -> None:
     broken = ExtractionSupervisor(LIMITS, ("/bin/false",))
     assert await code_of(broken, file, "harmless") == "extract_crashed"
     await broken.close()
+
+
+async def test_a_reading_that_is_given_up_while_its_process_starts_leaves_nothing_open(
+    file: Path,
+) -> None:
+    supervisor = ExtractionSupervisor(LIMITS, COMMAND)
+    for steps in range(12):
+        reading = asyncio.create_task(supervisor.extract(file, "read"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+    await supervisor.close()
+    gc.collect()  # a socket nobody closed would be told of here
