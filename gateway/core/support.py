@@ -26,7 +26,6 @@ from gateway.core.support_polarity import (
     denies_alike,
     is_answered,
     is_of_one_deed,
-    is_opposite,
     names_deed,
     says_no,
     waives,
@@ -38,7 +37,7 @@ from gateway.core.support_words import content, coverage, is_turned, overlap, wo
 
 # of a sentence's words that its passage must hold: no paraphrase shows less (chosen by
 # cross-validation; English has more words for a thing and fewer letters in common)
-MIN_SHARE, MIN_SHARE_LATIN = 0.3, 0.2
+MIN_SHARE, MIN_SHARE_LATIN = 0.3, 0.15
 NUMBERED = 0.5  # of that, where its numbers are the passage's and speak for it as well
 # in Han letters: a stretch that the passage does not hold at all
 MAX_INVENTED, MAX_INVENTED_LATIN = 5.5, 9.5
@@ -49,7 +48,7 @@ SAME_DENIED = 0.5  # how much of a clause with a no in it the claim must speak o
 ALL_DENIED = 0.99  # how much of a claim a clause must hold that says more
 TIED = 0.2  # so little less alike, and a clause may be the one meant as well
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
-_LETTER = re.compile(r"(?<![A-Za-z0-9'’.])(?<!\d )[B-HJ-Z](?![A-Za-z'’.])")  # hall C, B 棟
+_LETTER = re.compile(r"(?<![A-Za-z0-9'’.])(?<!\d )[B-HJ-Z](?![A-Za-z0-9'’.])")  # hall C, B 棟
 _CALENDAR = frozenset(
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday".split()
@@ -165,9 +164,6 @@ def _fault_of_whole(folded: str, claims: Sequence[Clause], evidence: Evidence) -
 
 def _is_denied(claim: Clause, evidence: Evidence) -> bool:
     """All that speaks of the same says the reverse, and nothing denies what the claim denies."""
-    nearest = [each for each in evidence.nearest(claim.words) if not each.is_question]
-    if nearest and all(is_opposite(claim.text, each.text) for each in nearest):
-        return True
     near = evidence.nearest(claim.words, TIED)
     alike = [each for each in near if _is_same(claim, each)]
     if not alike or any(denies_alike(claim.whole, each.whole) for each in near):
@@ -225,5 +221,6 @@ def _is_counted_up(number: Number, evidence: Evidence) -> bool:
 
 
 def _has_wrong_code(folded: str, evidence: Evidence) -> bool:
-    known = evidence.folded.replace("-", "").replace(" ", "")
-    return any(code.replace("-", "") not in known for code in CODES.findall(spelled_out(folded)))
+    codes = CODES.findall(spelled_out(folded))
+    known = spelled_out(evidence.folded).replace("-", "").replace(" ", "") if codes else ""
+    return any(code.replace("-", "") not in known for code in codes)

@@ -37,13 +37,6 @@ _NAMES = re.compile(
         rf"\b{name}\b" if name.isascii() else name for name in sorted(_PARTY, key=len, reverse=True)
     )
 )
-_LEADER = match_text("長(?![度さい年期短袖大途])|總監")
-_POST = re.compile(
-    rf"[{HAN_LETTERS}]{{1,5}}(?:(?<![延成增特身波全社家最邊辺很更])(?:{_LEADER})|{match_text('經理')})"
-)
-_OFFICE = re.compile(
-    rf"[{HAN_LETTERS}]{{1,5}}(?:(?<![全内外一各本該])部|{match_text('處|署|委員會')}|{match_text('課')}(?=[ぁ-ん]))"
-)
 _BY = re.compile(rf"{match_text('由')}([{HAN_LETTERS}]{{2}})")
 _SUBJECT = re.compile(rf"([{HAN_LETTERS}\u30a1-\u30fc]{{2,6}})が")
 _PASSIVE = any_of(("被", "される", "された", "られ", r"\bby\b", "由", "受け"))
@@ -70,8 +63,6 @@ def party(name: str) -> int | str:
 
 def swaps(claim: str, clause: str) -> bool:
     """Two folded clauses about the same thing name other parties, or the same ones turned round."""
-    if _names_other(claim, clause):
-        return True
     if _has_other_subject(claim, clause):
         return True
     told, said = _parties(claim), _parties(clause)
@@ -119,16 +110,6 @@ def _has_other_subject(claim: str, clause: str) -> bool:
             and pattern.search(clause)
             and all(name and name.isdisjoint(clause) for name in told)
         ):
-            return True
-    return False
-
-
-def _names_other(claim: str, clause: str) -> bool:
-    """The claim names a post or an office, and the clause names one of that kind, but another."""
-    for kind in (_POST, _OFFICE):
-        told = [match[0] for match in kind.finditer(claim)]
-        said = {letter for match in kind.finditer(clause) for letter in match[0]}
-        if told and said and not any(said.issuperset(name[-3:]) for name in told):
             return True
     return False
 

@@ -98,15 +98,7 @@ _YES_ANSWER = re.compile(
     rf"{_ANSWER}(?:yes\b|はい|{match_text('可以|是的|會的|有')}"
     r"|[a-z ]{0,30}\b(?:may|can)\b(?! not))"
 )
-_OPPOSITES = tuple(
-    (any_of(one), any_of(other))
-    for one, other in (
-        (("開室", "開館", "営業", "營業"), ("休室", "休館", "休業", "公休", "店休")),
-        ((r"\bopen\b",), (r"\bclosed\b",)),
-        (("免費", "無料", r"\bfree\b"), ("有料", "收費", "付費", r"\bcharged?\b")),
-        (("必須", r"\bmandatory\b"), ("任意", "自由參加", r"\boptional\b")),
-    )
-)
+
 _WITHOUT = any_of((r"\bwithout\b", "なしで", "なくても", *("不必", "不需", "無須", "無需", "毋須")))
 _DEMANDS = any_of((r"\bonly\b", r"\bmust\b", r"\brequire[sd]?\b", r"\bwith\b", "必要", "なければ"))
 _PLAIN_NO = any_of(
@@ -185,18 +177,6 @@ def _is_told(deed: str, other: str) -> bool:
     if deed.isascii():
         return deed[:_STEM] in other  # which an empty one is
     return any(letter in other for letter in deed)
-
-
-def is_opposite(claim: str, clause: str) -> bool:
-    """One of two clauses about the same thing says open or free, the other the reverse."""
-    if says_no(claim) or says_no(clause):
-        return False
-    return any(
-        bool(one.search(claim)) != bool(other.search(claim))
-        and bool(one.search(clause)) != bool(other.search(clause))
-        and bool(one.search(claim)) != bool(one.search(clause))
-        for one, other in _OPPOSITES
-    )
 
 
 def waives(claim: str, clause: str) -> bool:

@@ -17,6 +17,15 @@ _HALF_UNIT = re.compile(
     r"(?<![\d.])(\d+|[一二三四五六七八九兩两])[個个]半(?=月|小時|小时|鐘頭|钟头)"
 )
 _NOON = re.compile(r"(?<=\d)\s?([ap])\.m\.?")
+_MIDDAY = re.compile(rf"{match_text('正午')}|\bnoon\b")
+_HAN_DATE = re.compile(r"([一二三四五六七八九十]{1,3})月([一二三四五六七八九十]{1,3})(?=[日号])")
+_SPEED = re.compile(
+    rf"(?<={match_text('時速')})\s?(\d+)\s?(?:キロ|km)(?![a-z/])|\b(\d+)\s?km (?:per|an) hour\b"
+)
+_QUARTER_OF = re.compile(
+    rf"{match_text('第')}([1-4一二三四])(?:四半期|季(?![{match_text('度節')}]))"
+    rf"|\b({'|'.join(_ORDINALS[:4])}) quarter\b"
+)
 _BASEMENT = re.compile(r"(?<![a-z0-9-])b([1-9])f?(?![a-z0-9-])")
 _FLOOR = match_text("地下") + r"\1" + match_text("樓")
 _DIGIT = {c: n for n, c in enumerate("一二三四五六七八九", 1)} | {"兩": 2, "两": 2}
@@ -40,8 +49,11 @@ _IMPLIED = tuple(
 
 
 def spelled_out(folded: str) -> str:
-    """`first day`, `half an hour` and 一年半 with digits, `5 p.m.` and B2 in one form."""
-    text = _NOON.sub(r"\1m", _BASEMENT.sub(_FLOOR, folded))
+    """`first day`, `half an hour` and 一年半 with digits; `5 p.m.`, B2 and Q1 in one form."""
+    text = _NOON.sub(r"\1m", _BASEMENT.sub(_FLOOR, _MIDDAY.sub("12:00 ", folded)))
+    text = _HAN_DATE.sub(lambda match: f"{_up_to_99(match[1])}月{_up_to_99(match[2])}", text)
+    text = _SPEED.sub(lambda match: f"{match[1] or match[2]} km/h", text)
+    text = _QUARTER_OF.sub(_quarter, text)
     text = _ORDINAL.sub(lambda match: f"{_ORDINALS.index(match[1]) + 1}th", text)
     text = _HALF_OF.sub("0.5 ", text)
     text = _HALF_UNIT.sub(lambda match: f"{_digits(match[1])}.5个", text)
@@ -51,6 +63,16 @@ def spelled_out(folded: str) -> str:
 def implied(folded: str) -> str:
     """The amounts that a passage tells without a number (折半 is 50 %), in digits."""
     return " \n ".join(digits for pattern, digits in _IMPLIED if pattern.search(folded))
+
+
+def _quarter(match: re.Match[str]) -> str:
+    name = match[1] or match[2]
+    return f"q{_ORDINALS.index(name) + 1 if name in _ORDINALS else _digits(name)}"
+
+
+def _up_to_99(numeral: str) -> int:
+    tens, ten, ones = numeral.rpartition("十")
+    return (_DIGIT.get(tens, 1) * 10 if ten else 0) + _DIGIT.get(ones, 0)
 
 
 def _digits(numeral: str) -> int:

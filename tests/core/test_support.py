@@ -25,9 +25,9 @@ LIMITS = {
     "kept": (0.95, 0.02),
     "blind": (0.92, 0.02),
     "later": (0.85, 0.02),
-    "blind2": (0.75, 0.08),
+    "blind2": (0.75, 0.05),
     "blind3a": (0.85, 0.08),
-    "blind3b": (0.65, 0.16),
+    "blind3b": (0.65, 0.06),
 }
 
 LEAVE = "員工到職滿一年，給予特別休假七日。特別休假由員工排定。"
@@ -181,6 +181,14 @@ RENT = "The agent sends the statement to the owner. Deposits are returned upon i
 HEAT = "空調依季節開放，設備須當日歸還；逾時罰款，因天災延誤者不在此限。"
 SEATS = "区分 | 料金\n自由席 | 800円\n指定席 | 1,200円"
 EVIDENCE = (
+    ("官網延至十一月十五日上線。", "官網的上線日改到 11/15", KEPT),
+    ("官網延至十一月十五日上線。", "官網的上線日改到 11/16", TAKEN),
+    ("改版案待明年第一季再議。", "改版案明年 Q1 再議", KEPT),
+    ("改版案待明年第一季再議。", "改版案明年 Q2 再議", TAKEN),
+    ("Changes must be submitted by noon on Tuesday.", "Submit changes by 12:00 Tuesday", KEPT),
+    ("Changes must be submitted by noon on Tuesday.", "Submit changes by 3 pm Tuesday", TAKEN),
+    ("構内の制限速度は時速8キロとする。", "構内の制限速度は時速8kmです", KEPT),
+    ("構内の制限速度は時速8キロとする。", "構内の制限速度は時速18kmです", TAKEN),
     (BOOKS, "貸出の申込みは事後に書面で行う", TAKEN),
     (BOOKS, "貸出の申込みは事前に書面で行う", KEPT),
     (BOOKS, "延滞料は管理人の負担とします", TAKEN),
