@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -176,19 +177,19 @@ async def test_a_large_document_does_not_hold_up_the_event_loop(shelf: Shelf) ->
     shelf.extractor = Large()
     shelf.restart()
     source = await shelf.add(await shelf.collection(), "large.pdf", "PDF")
-    longest, loop = 0.0, asyncio.get_running_loop()
+    longest = 0.0  # processor time of the loop's own thread: whatever else runs here does not count
 
     async def ping() -> None:
         nonlocal longest
         while not reading.done():
-            before = loop.time()
+            before = time.thread_time()
             await asyncio.sleep(0.001)
-            longest = max(longest, loop.time() - before)
+            longest = max(longest, time.thread_time() - before)
 
-    began = loop.time()
+    began = time.process_time()
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(shelf.ingestion.drain())
         tasks.create_task(ping())
-    took = loop.time() - began
+    took = time.process_time() - began
     assert (await shelf.now(source)).passages >= 300
-    assert longest < max(0.75, took / 3), "cut, folded and indexed in other threads"
+    assert longest < took / 3, "cut, folded and indexed in other threads"
