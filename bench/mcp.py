@@ -32,6 +32,9 @@ from gateway.core.documents import (
     SourceState,
 )
 from gateway.core.passages import Locator
+from gateway.core.sectioning import with_leads
+from gateway.core.summaries import with_summaries
+from gateway.core.whole_text import whole_of
 from gateway.demo.company import AGENT
 from gateway.store.statements import raw
 from gateway.surfaces.local_signing import SOCKET
@@ -66,7 +69,9 @@ async def fill(app: App, passages: int, said: Sequence[Sentence]) -> None:
         for at in range(PER_SOURCE):
             text = " ".join(draw.choice(said).text for _ in range(40))[:480]
             blocks.append(Block(text, Locator(page=at + 1)))
-        chunks, sections = chunk(Extracted(tuple(blocks), "text/plain"))
+        chunks, sections = with_leads(*chunk(Extracted(tuple(blocks), "text/plain")))
+        whole = whole_of(blocks)
+        sections = with_summaries(whole, chunks, sections)  # else a job makes them meanwhile
         await store.passages.replace(NewRevision(IDS.new(), source.id, chunks, sections))
         await store.sources.set_state(source.id, SourceState.READY)
 

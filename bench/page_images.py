@@ -114,8 +114,8 @@ async def busy(bench: Bench, sha256: str, folder: Path) -> float:
     found: list[float] = []
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(supervisor.extract(path, path.name))
-        await asyncio.sleep(1)
-        while not reading.done():
+        await asyncio.sleep(0.2)  # it has begun
+        while not found or not reading.done():
             found.append((await bench.cold(sha256))[0])
     await supervisor.close()
     return statistics.median(found)
