@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,16 @@ LATE_AT = 2  # pages of one file in a row that took too long: its others would h
 LATE_FOR_S = 60.0  # and are not tried for so long
 
 
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """How long a page may take, and who waits how long for it."""
+
+    page_s: float = PAGE_S
+    most_waiting: int = MOST_WAITING
+    most_wait_s: float = MOST_WAIT_S
+    late_for_s: float = LATE_FOR_S
+
+
 def _nobody(_done: int, _of: int) -> None:
     return None
 
@@ -36,11 +47,11 @@ class PageRenderer:
     """Its zygote is not the one that reads documents: a long reading holds no page up."""
 
     def __init__(
-        self, limits: KnowledgeLimits, command: Sequence[str] = COMMAND, page_s: float = PAGE_S
+        self, limits: KnowledgeLimits, command: Sequence[str] = COMMAND, lane: Lane = Lane()
     ) -> None:
         self._limits = limits
         self._zygote = Zygote(tuple(command), ENVIRONMENT)
-        self._page_s = page_s
+        self._bounds = lane
         self._lane = asyncio.Lock()
         self._waiting = 0
         self._late: dict[Path, list[float]] = {}  # when its last pages took too long
@@ -76,12 +87,12 @@ class PageRenderer:
         return drawn
 
     async def _in_turn(self, task: Task) -> Result:
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= self._bounds.most_waiting:
             raise GatewayError("too many pages wait to be drawn", code="pages_busy")
         self._waiting += 1
         try:
             try:
-                async with asyncio.timeout(MOST_WAIT_S):
+                async with asyncio.timeout(self._bounds.most_wait_s):
                     await self._lane.acquire()
             finally:
                 self._waiting -= 1
@@ -100,7 +111,7 @@ class PageRenderer:
 
     def _refuse_slow(self, path: Path) -> None:
         """Files that were slow long ago are forgotten on the way."""
-        since = asyncio.get_running_loop().time() - LATE_FOR_S
+        since = asyncio.get_running_loop().time() - self._bounds.late_for_s
         self._late = {each: late for each, late in self._late.items() if late[-1] > since}
         if len(self._late.get(path, ())) >= LATE_AT:
             raise ExtractionError("its pages before took too long", code="extract_timeout")
@@ -112,7 +123,7 @@ class PageRenderer:
             charset="",
             include_hidden=False,
             max_chars=0,
-            timeout_s=self._page_s,
+            timeout_s=self._bounds.page_s,
             memory_mb=min(limits.extract_memory_mb, MEMORY_MB),
             is_sandbox_required=not limits.may_run_unsandboxed,
             page=page,

@@ -47,11 +47,18 @@ class Called:
 class CallLog:
     """Files that this user alone reads; that none can be written ends no call."""
 
-    def __init__(self, folder: Path, records: AnswerRecords, clock: Clock) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        records: AnswerRecords,
+        clock: Clock,
+        most_raw_bytes: int = MOST_RAW_BYTES,
+    ) -> None:
         """`folder` is `<home>/logs`."""
         self._folder = folder
         self._records = records
         self._clock = clock
+        self._most_raw_bytes = most_raw_bytes
         self._writing = asyncio.Lock()  # a line, or the file without its old lines
         self._failed: str | None = None  # told once, until it goes well again
 
@@ -84,7 +91,7 @@ class CallLog:
 
     async def purge(self, before: datetime) -> None:
         """Remove what is older, and the oldest answers where they are too many."""
-        await asyncio.to_thread(_purge, self._folder / RAW, before)
+        await asyncio.to_thread(_purge, self._folder / RAW, before, self._most_raw_bytes)
         await self._records.forget(before)
         shorten = partial(_shorten, self._folder / HISTORY, _written(before))
         await asyncio.shield(self._write(shorten))
@@ -181,9 +188,9 @@ def _unlink(folder: Path, names: Collection[str]) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _purge(folder: Path, before: datetime) -> None:
+def _purge(folder: Path, before: datetime, most_bytes: int) -> None:
     found = sorted(_answers(folder))
-    room = MOST_RAW_BYTES - sum(size for _, size, _ in found)
+    room = most_bytes - sum(size for _, size, _ in found)
     for at, size, path in found:
         if at >= before.timestamp() and room >= 0:
             break

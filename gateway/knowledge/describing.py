@@ -65,6 +65,7 @@ class Describing:
     images: PageImages
     sources: Sources
     limits: KnowledgeLimits
+    busy_s: float = BUSY_S
 
     async def complete(self, source: Source, text: Extracted, on_progress: OnProgress) -> Extracted:
         """`text` with what its pages show. What fails stays as it was, and is listed."""
@@ -84,7 +85,7 @@ class Describing:
         if not await self._may_read(source):
             raise refusal
         try:
-            pages = await _patiently(partial(self.images.count, source.sha256))
+            pages = await self._patiently(partial(self.images.count, source.sha256))
         except (ExtractionError, NotFoundError) as error:
             raise refusal from error
         wanted = tuple(range(1, pages + 1))
@@ -134,7 +135,7 @@ class Describing:
         left = reading.until - time.monotonic()
         seconds = max(min(self.limits.vision_page_timeout_secs, left), 0.0)
         try:
-            png = await _patiently(partial(self.images.png, reading.source.sha256, page))
+            png = await self._patiently(partial(self.images.png, reading.source.sha256, page))
             answer = await self.model.ask(page_messages(png), seconds)
         except (LanguageModelError, ExtractionError, NotFoundError) as error:
             log.warning("page_not_described", source=reading.source.id, page=page, code=error.code)
@@ -144,17 +145,16 @@ class Describing:
         reading.in_a_row = 0
         reading.said.found[page] = paragraphs_of(answer)
 
-
-async def _patiently(draw: Callable[[], Awaitable[T]]) -> T:
-    """Ask again for what found no place in the queue of those that want pages."""
-    for _ in range(BUSY_TRIES):
-        try:
-            return await draw()
-        except GatewayError as error:
-            if error.code != "pages_busy":
-                raise
-        await asyncio.sleep(BUSY_S)
-    raise ExtractionError("too many pages are being drawn", code="extract_timeout")
+    async def _patiently(self, draw: Callable[[], Awaitable[T]]) -> T:
+        """Ask again for what found no place in the queue of those that want pages."""
+        for _ in range(BUSY_TRIES):
+            try:
+                return await draw()
+            except GatewayError as error:
+                if error.code != "pages_busy":
+                    raise
+            await asyncio.sleep(self.busy_s)
+        raise ExtractionError("too many pages are being drawn", code="extract_timeout")
 
 
 def _kind(path: Path) -> str:

@@ -11,7 +11,8 @@ TURN_S = 10.0  # for the uploads under way to get their sources
 class UploadGate:
     """Any number of uploads at once, or one sweep alone; uploads that come wait for its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn_s: float = TURN_S) -> None:
+        self._turn_s = turn_s
         self._uploads = 0
         self._changed = asyncio.Condition()
         self._is_sweeping = False
@@ -61,7 +62,7 @@ class UploadGate:
     async def _alone(self) -> bool:
         is_alone = False
         try:
-            async with asyncio.timeout(TURN_S), self._changed:
+            async with asyncio.timeout(self._turn_s), self._changed:
                 await self._changed.wait_for(lambda: self._uploads == 0)
             is_alone = True
         except TimeoutError:

@@ -19,8 +19,7 @@ from PIL import Image
 
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import ExtractionError, GatewayError, NotFoundError
-from gateway.extract import page_renderer
-from gateway.extract.page_renderer import PageRenderer
+from gateway.extract.page_renderer import Lane, PageRenderer
 from gateway.extract.png_checks import MOST_PIXELS, checked_png
 from tests.extract import hostile_drawer
 from tests.extract.test_sandbox import child_of, is_gone
@@ -40,7 +39,7 @@ async def renderer() -> AsyncIterator[PageRenderer]:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def hostile() -> AsyncIterator[PageRenderer]:
-    made = PageRenderer(LIMITS, DRAWER, page_s=1.0)
+    made = PageRenderer(LIMITS, DRAWER, Lane(page_s=1.0))
     yield made
     await made.close()
 
@@ -236,20 +235,17 @@ async def test_what_is_killed_costs_one_page(
 
 
 @in_loop
-async def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    renderer = PageRenderer(LIMITS, DRAWER, page_s=0.5)
+async def test_the_queue_has_an_end(tmp_path: Path) -> None:
+    renderer = PageRenderer(LIMITS, DRAWER, Lane(page_s=0.5, most_wait_s=0.2))
     path = put(tmp_path, b"sleep")
     try:
         await renderer.count(put(tmp_path, b"whole"))
         path.write_bytes(b"sleep")
         async with asyncio.TaskGroup() as group:
             first = group.create_task(code_of(renderer, path))
-            await asyncio.sleep(0)
-            monkeypatch.setattr(page_renderer, "MOST_WAIT_S", 0.2)
             rest = [group.create_task(code_of(renderer, path)) for _ in range(66)]
-            await asyncio.sleep(0.1)
-            ended = [each.result() for each in rest if each.done()]
-        assert ended == ["pages_busy"] * 2  # over 64
+            ended, _ = await asyncio.wait(rest, return_when=asyncio.FIRST_COMPLETED)
+        assert 0 < len(ended) < len(rest), "those over 64 at once, the others when they waited"
         assert first.result() == "extract_timeout"
         assert {each.result() for each in rest} == {"pages_busy"}  # waited too long
     finally:
@@ -258,9 +254,9 @@ async def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @in_loop
 async def test_a_file_whose_pages_take_too_long_holds_others_up_twice_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    renderer = PageRenderer(LIMITS, DRAWER, page_s=0.3)
+    renderer = PageRenderer(LIMITS, DRAWER, Lane(page_s=0.3, late_for_s=20.0))
     slow, other = put(tmp_path, b"sleep"), tmp_path / "other"
     other.write_bytes(b"whole")
     try:
@@ -268,7 +264,17 @@ async def test_a_file_whose_pages_take_too_long_holds_others_up_twice_at_most(
         slow.write_bytes(b"whole")  # would be drawn, were it tried
         assert await code_of(renderer, slow) == "extract_timeout"
         assert picture(await renderer.draw(other, 1, 144)).size == (1, 1)
-        monkeypatch.setattr(page_renderer, "LATE_FOR_S", 0.0)
+    finally:
+        await renderer.close()
+
+
+@in_loop
+async def test_a_file_whose_pages_took_too_long_is_tried_again_later(tmp_path: Path) -> None:
+    renderer = PageRenderer(LIMITS, DRAWER, Lane(page_s=0.3, late_for_s=0.0))
+    slow = put(tmp_path, b"sleep")
+    try:
+        assert [await code_of(renderer, slow) for _ in range(2)] == ["extract_timeout"] * 2
+        slow.write_bytes(b"whole")
         assert picture(await renderer.draw(slow, 1, 144)).size == (1, 1)
     finally:
         await renderer.close()

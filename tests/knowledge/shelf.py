@@ -98,7 +98,7 @@ class Shelf:
         model = self._chosen(self.vision)
         if model is None:
             return None
-        return Describing(model, self.images, self.store.sources, self.limits)
+        return Describing(model, self.images, self.store.sources, self.limits, busy_s=0.0)
 
     async def outline(self) -> None:
         """Do the background work on sections that is put at a start, and what is due of it."""

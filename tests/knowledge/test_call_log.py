@@ -96,17 +96,15 @@ async def test_what_is_old_goes_and_the_rest_stays(desk: Desk) -> None:
     assert (desk.folder / call_log.HISTORY).stat().st_mode & 0o777 == 0o600
 
 
-async def test_too_many_answers_go_from_the_oldest_on(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_many_answers_go_from_the_oldest_on(desk: Desk) -> None:
     for _ in range(4):
         await desk.calls.note(called("q", (), text="x" * 1_000))
         desk.clock.wind(seconds=1)
     first = sorted(desk.names())[:2]
     for name in first:
         os.utime(desk.folder / "raw" / name, (1, 1))
-    monkeypatch.setattr(call_log, "MOST_RAW_BYTES", 2_600)
-    await desk.calls.purge(desk.clock.now() - timedelta(days=36_000))
+    small = CallLog(desk.folder, desk.store.answer_files, desk.clock, most_raw_bytes=2_600)
+    await small.purge(desk.clock.now() - timedelta(days=36_000))
     assert len(desk.names()) == 2
     assert not desk.names() & set(first)
 

@@ -248,10 +248,7 @@ async def test_a_stop_in_the_middle_begins_anew_without_a_second_copy(
     assert len([each for each in await shelf.found("折線圖") if "折線圖" in each.text]) == 1
 
 
-async def test_a_page_waits_its_turn_to_be_drawn(
-    shelf: Shelf, extractor: FakeExtractor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gateway.knowledge.describing.BUSY_S", 0.0)
+async def test_a_page_waits_its_turn_to_be_drawn(shelf: Shelf, extractor: FakeExtractor) -> None:
     extractor.codes["掃描.pdf"] = "no_text_layer"
     shelf.images.busy = 2
     async with seeing(shelf, Say(CHART)):

@@ -10,7 +10,6 @@ import pytest
 from gateway.core.documents import Source, SourceKind, SourceState, SourceWarning
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import GatewayError, NotFoundError
-from gateway.knowledge import upload_gate
 from gateway.knowledge.upload_gate import UploadGate
 from gateway.operations.library_types import Beside, source_view
 from tests.knowledge.shelf import OWNER, Shelf
@@ -144,9 +143,7 @@ async def test_a_removed_collection_is_emptied_source_by_source(shelf: Shelf) ->
     assert all([await shelf.store.sources.find(each.id) is None for each in sources])
 
 
-async def test_a_sweep_gets_its_turn_and_lets_uploads_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_sweep_gets_its_turn_and_lets_uploads_wait() -> None:
     gate, ended = UploadGate(), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         first = tasks.create_task(_upload(gate, ended))
@@ -164,10 +161,11 @@ async def test_a_sweep_gets_its_turn_and_lets_uploads_wait(
         await asyncio.sleep(0)
         assert not given_up.done()
         given_up.cancel()
-    monkeypatch.setattr(upload_gate, "TURN_S", 0.0)
-    async with gate.upload():
-        assert not await _sweep(gate)
     await _upload(gate)
+    hasty = UploadGate(turn_s=0.0)
+    async with hasty.upload():
+        assert not await _sweep(hasty)
+    await _upload(hasty)
 
 
 async def _sweep(gate: UploadGate) -> bool:

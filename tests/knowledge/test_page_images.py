@@ -3,7 +3,6 @@
 import asyncio
 import io
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pymupdf
@@ -12,9 +11,8 @@ import pytest
 from gateway.core.access import Collection
 from gateway.core.limits import KnowledgeLimits
 from gateway.errors import NotFoundError
-from gateway.extract import page_renderer
-from gateway.extract.page_renderer import PageRenderer
-from gateway.knowledge.page_images import KeptPageImages, Renderer
+from gateway.extract.page_renderer import Lane, PageRenderer
+from gateway.knowledge.page_images import KeptPageImages, Key, Renderer
 from gateway.store import Store
 from gateway.store.picture_folder import PictureFolder
 from tests.fakes.page_renderer import FakeRenderer
@@ -49,16 +47,22 @@ class Counting:
         return drawn
 
 
+class Watched(PictureFolder):
+    """Tells of each look for a kept picture, once it is over."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, MEGABYTE)
+        self.looks: asyncio.Queue[Key] = asyncio.Queue()
+
+    async def find(self, key: Key) -> bytes | None:
+        found = await super().find(key)
+        self.looks.put_nowait(key)
+        return found
+
+
 @pytest.fixture
 def renderer() -> Counting:
     return Counting(FakeRenderer())
-
-
-@pytest.fixture
-async def real() -> AsyncIterator[PageRenderer]:
-    made = PageRenderer(KnowledgeLimits())
-    yield made
-    await made.close()
 
 
 @pytest.fixture
@@ -148,9 +152,9 @@ async def test_a_hundred_at_once_for_the_same_page_are_one_drawing(
 
 
 async def test_a_hundred_at_once_for_different_pages_are_drawn_or_told_to_wait(
-    store: Store, real: PageRenderer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, folder: Path
 ) -> None:
-    monkeypatch.setattr(page_renderer, "MOST_WAITING", 19)
+    real = PageRenderer(KnowledgeLimits(), lane=Lane(most_waiting=19))
     images = KeptPageImages(store.blobs, real, PictureFolder(folder, MEGABYTE))
     sha256 = await kept(store, real_pdf(100))
     asked = (images.png(sha256, page, dpi=36) for page in range(1, 101))
@@ -160,6 +164,7 @@ async def test_a_hundred_at_once_for_different_pages_are_drawn_or_told_to_wait(
     assert len(drawn) == 20  # one at work, the others waiting
     assert refused == ["pages_busy"] * 80
     assert await images.png(sha256, 100, dpi=36)  # the queue is empty again
+    await real.close()
 
 
 async def test_who_stops_waiting_stops_nobody_else(
@@ -177,13 +182,16 @@ async def test_who_stops_waiting_stops_nobody_else(
 
 
 async def test_a_failure_is_everyones_and_is_tried_again(
-    store: Store, images: KeptPageImages, renderer: Counting
+    store: Store, renderer: Counting, folder: Path
 ) -> None:
+    watched = Watched(folder)
+    images = KeptPageImages(store.blobs, renderer, watched)
     sha256 = await kept(store, b"broken")
     for _ in range(2):
         renderer.before_it_begins.clear()
         asked = asyncio.gather(*(images.png(sha256, 1) for _ in range(3)), return_exceptions=True)
-        await asyncio.sleep(0.1)  # all of them have looked for a kept one
+        for _ in range(3):
+            await watched.looks.get()
         renderer.before_it_begins.set()
         found = await asked
         assert [getattr(each, "code", each) for each in found] == ["extract_crashed"] * 3
